@@ -2,7 +2,7 @@
 find_program(YOLK_GLSLC glslc REQUIRED)
 set(YOLK_KERNEL_FLAGS --target-env=vulkan1.2 -Werror)
 
-# yolk_kernel(NAME FAMILY family SOURCE file.comp [TOLERANT] [UNROLLED] [NEEDS storage16|integer_dot|cooperative_nv|cooperative_khr] [UNIFORM_MASK constant] [TEXEL_MASKS constant constant] [DEFINES A=1 ...] [INCLUDES folder...])
+# yolk_kernel(NAME FAMILY family SOURCE file.comp [TOLERANT] [UNROLLED] [NEEDS storage16|integer_dot|cooperative_nv|cooperative_khr|cooperative_bf16|cooperative_i8] [UNIFORM_MASK constant] [TEXEL_MASKS constant constant] [DEFINES A=1 ...] [INCLUDES folder...])
 # Compiles one shader variant and adds it to the catalogue as k<Name> of type Kernel<abi::FAMILY::Params>. TOLERANT: class T, never for exact
 # mode; without it a test fails on an instruction that is not of class E or P. UNROLLED: its tiles are loops over
 # specialization constants, unrolled by us (yolk/shaders/specialize.hpp). TEXEL_MASKS: bindings that are texel buffers of fp32, and of vectors of four. The family's ABI header supplies
@@ -56,13 +56,18 @@ function(yolk_kernel name)
   endforeach()
   list(GET shader_folders 0 source)
   string(APPEND source /${arg_SOURCE})
-  # The KHR form of cooperative matrices is made of the NV form, whatever the compiler knows (docs/adr/0016).
+  # The KHR form of cooperative matrices is made of the NV form, and bf16 of fp16, whatever the compiler knows
+  # (docs/adr/0016).
   set(compiled ${spv})
   set(translate "")
   set(translator "")
-  if(arg_NEEDS STREQUAL cooperative_khr)
+  if(arg_NEEDS MATCHES "^cooperative_(khr|bf16|i8)$")
     set(compiled ${CMAKE_CURRENT_BINARY_DIR}/spirv/${name}.nv)
-    set(translate COMMAND yolk_khr_form ${compiled} ${spv})
+    set(operands "")
+    if(arg_NEEDS STREQUAL cooperative_bf16)
+      set(operands --bf16)
+    endif()
+    set(translate COMMAND yolk_khr_form ${operands} ${compiled} ${spv})
     set(translator yolk_khr_form)
   endif()
   add_custom_command(OUTPUT ${spv} ${inc}

@@ -81,6 +81,9 @@ yolk_kernel(probe_integer_dot FAMILY probe NEEDS integer_dot SOURCE probe/probe_
 yolk_kernel(probe_storage16 FAMILY probe NEEDS storage16 SOURCE probe/probe_storage16.comp)
 yolk_kernel(probe_cooperative_nv FAMILY probe TOLERANT NEEDS cooperative_nv SOURCE probe/probe_cooperative.comp)
 yolk_kernel(probe_cooperative_khr FAMILY probe TOLERANT NEEDS cooperative_khr SOURCE probe/probe_cooperative.comp)
+yolk_kernel(probe_cooperative_bf16_khr FAMILY probe TOLERANT NEEDS cooperative_bf16 SOURCE probe/probe_cooperative.comp)
+yolk_kernel(probe_cooperative_i8_khr FAMILY probe NEEDS cooperative_i8 SOURCE probe/probe_cooperative.comp
+  DEFINES MATRIX_I8=1 MATRIX_NARROW=1)
 yolk_kernel(probe_loops FAMILY probe SOURCE probe/probe_loops.comp)
 yolk_kernel(fitness_scores FAMILY fitness SOURCE fitness/fitness_scores.comp)
 yolk_kernel(fitness_moments FAMILY fitness SOURCE fitness/fitness_moments.comp)
@@ -165,9 +168,17 @@ yolk_kernel(matmul_cooperative_staged_nv FAMILY matmul TOLERANT NEEDS cooperativ
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
 yolk_kernel(matmul_cooperative_staged_khr FAMILY matmul TOLERANT NEEDS cooperative_khr SOURCE matmul/matmul_cooperative_staged.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
+yolk_kernel(matmul_cooperative_bf16_khr FAMILY matmul TOLERANT NEEDS cooperative_bf16 SOURCE matmul/matmul_cooperative.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
+yolk_kernel(matmul_cooperative_staged_bf16_khr FAMILY matmul TOLERANT NEEDS cooperative_bf16 SOURCE matmul/matmul_cooperative_staged.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
 yolk_kernel(matmul_combine FAMILY matmul SOURCE matmul/matmul_combine.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
 yolk_kernel(matmul_i8_unpacked FAMILY matmul_i8 UNROLLED SOURCE matmul_i8/matmul_i8.comp)
 yolk_kernel(matmul_i8_dot FAMILY matmul_i8 UNROLLED NEEDS integer_dot SOURCE matmul_i8/matmul_i8.comp DEFINES INTEGER_DOT=1)
+yolk_kernel(matmul_i8_cooperative_khr FAMILY matmul_i8 NEEDS cooperative_i8 SOURCE matmul/matmul_cooperative_staged.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATRIX_I8=1)
+yolk_kernel(matmul_i8_cooperative_narrow_khr FAMILY matmul_i8 NEEDS cooperative_i8 SOURCE matmul/matmul_cooperative_staged.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATRIX_I8=1 MATRIX_NARROW=1)
 yolk_kernel(matmul_textbook FAMILY matmul TOLERANT SOURCE matmul/matmul_textbook.comp)
 yolk_kernel(multiply_add FAMILY limits TOLERANT UNROLLED SOURCE limits/multiply_add.comp)
 yolk_kernel(multiply_add_i8_dot FAMILY limits TOLERANT UNROLLED NEEDS integer_dot SOURCE limits/multiply_add.comp DEFINES INTEGER_DOT=1)

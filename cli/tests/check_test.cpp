@@ -76,8 +76,9 @@ TEST(check, says_which_paths_it_could_not_take) {
     const Ran json = run_command(arguments, only(kLavapipe));
     ASSERT_EQ(json.code, 0) << json.err;
     const Json closed = json.last()["kernels"][0]["closed_paths"];
-    ASSERT_EQ(closed.size(), 1U) << closed;
+    ASSERT_EQ(closed.size(), 2U) << closed;
     EXPECT_EQ(closed[0]["path"], "cooperative-matrix");
+    EXPECT_EQ(closed[1]["path"], "cooperative-bf16");
 }
 
 TEST(check, lists_the_fields_of_every_kernel) {

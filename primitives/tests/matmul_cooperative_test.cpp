@@ -33,7 +33,7 @@ constexpr MatmulConfig kStaged{.workgroup_size = 64,
                                .vector_width = 1,
                                .operand_path = kStagedCooperativeOperands};
 
-TEST(matrix_units, take_products_of_halves_only) {
+TEST(matrix_units, take_products_of_halves_of_one_kind) {
     const DeviceInfo info = with_matrix_units();
     const auto taken = [&](const MatmulDesc& desc) { return space_of(info, desc).check(kDirect); };
     EXPECT_OK(taken(half_product(64)));
@@ -43,6 +43,14 @@ TEST(matrix_units, take_products_of_halves_only) {
     EXPECT_TRUE(expect_error(taken(exact), ErrorKind::BadInput, "operand_path of [matmul] is 4; it may be"));
     MatmulDesc mixed = half_product(64);
     mixed.a.format = FloatFormat::BF16;
+    MatmulDesc bf16 = mixed;
+    bf16.b.format = FloatFormat::BF16;
+    EXPECT_OK(taken(bf16));
+    EXPECT_EQ(cooperative_kernel(info, bf16, kStaged).name, "matmul_cooperative_staged_bf16_khr");
+    EXPECT_EQ(cooperative_kernel(info, half_product(64), kStaged).name, "matmul_cooperative_staged_nv");
+    DeviceInfo without = info;
+    without.features.bfloat16_matrices = false;
+    EXPECT_TRUE(expect_error(space_of(without, bf16).check(kDirect), ErrorKind::BadInput, "it may be"));
     EXPECT_TRUE(expect_error(taken(mixed), ErrorKind::BadInput, "operand_path of [matmul] is 4; it may be"));
     EXPECT_TRUE(expect_error(taken(half_product(60)), ErrorKind::BadInput, "operand_path of [matmul] is 4; it may be"));
     MatmulDesc odd = half_product(64);

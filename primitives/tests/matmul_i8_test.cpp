@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/matmul_i8.hpp"
+#include "matmul_i8_units.hpp"
 
 #include <gmock/gmock.h>
 
+#include "matrix_units.hpp"
 #include "yolk/runtime/probe.hpp"
 #include "yolk/testing/device_test.hpp"
 #include "yolk/testing/fault_injector.hpp"
@@ -60,6 +61,73 @@ TEST_P(matmul_i8, every_legal_configuration_is_within_the_floor) {
         const MatmulI8Desc desc{.m = m, .n = 9, .k = 5};
         EXPECT_OK(space.check(heuristic_of(info, desc))) << m;
     }
+}
+
+constexpr MatmulI8Config kOnUnits{
+    .workgroup_size = 128, .lanes_n = 2, .tile_m = 2, .tile_n = 2, .dot = kI8OnMatrixUnits};
+
+TEST(matmul_i8_units, take_products_in_whole_fragments) {
+    const DeviceInfo info = with_matrix_units();
+    constexpr MatmulI8Config kOneSubgroup{
+        .workgroup_size = 32, .lanes_n = 1, .tile_m = 2, .tile_n = 2, .dot = kI8OnMatrixUnits};
+    const auto taken = [&](const MatmulI8Desc& desc) { return space_of(info, desc).check(kOneSubgroup); };
+    const MatmulI8Desc good{.m = 64, .n = 64, .k = 64};
+    EXPECT_OK(taken(good));
+    const auto refused = [&](auto&& change) {
+        MatmulI8Desc desc = good;
+        change(desc);
+        return expect_error(taken(desc), ErrorKind::BadInput, "dot of [matmul_i8] is 2; it may be 0, 1");
+    };
+    EXPECT_TRUE(refused([](MatmulI8Desc& d) { d.m = 65; }));
+    EXPECT_TRUE(refused([](MatmulI8Desc& d) { d.n = 60; }));
+    EXPECT_TRUE(refused([](MatmulI8Desc& d) { d.k = 48; }));
+    EXPECT_TRUE(refused([](MatmulI8Desc& d) { d.a.offset = 4; }));
+    EXPECT_TRUE(refused([](MatmulI8Desc& d) { d.b.stride = 72; }));
+    EXPECT_TRUE(refused([](MatmulI8Desc& d) { d.out.stride = 66; }));
+    EXPECT_TRUE(expect_error(space_of(DeviceInfo{}, good).check(kOneSubgroup), ErrorKind::BadInput, "may be 0, 1"));
+}
+
+TEST(matmul_i8_units, geometry) {
+    const DeviceInfo info = with_matrix_units();
+    const MatmulI8Desc desc{.m = 128, .n = 128, .k = 96};
+    const auto refused = [&](auto&& change, const char* part) {
+        MatmulI8Config config = kOnUnits;
+        change(config);
+        return expect_error(space_of(info, desc).check(config), ErrorKind::BadInput, part);
+    };
+    EXPECT_OK(space_of(info, desc).check(kOnUnits));
+    EXPECT_TRUE(refused([](MatmulI8Config& c) { c.workgroup_size = 16; }, "a multiple of a subgroup's, 32"));
+    EXPECT_TRUE(refused([](MatmulI8Config& c) { c.lanes_n = 8; }, "lanes_n divide the number of subgroups"));
+    EXPECT_TRUE(refused([](MatmulI8Config& c) { c.tile_m = 16, c.tile_n = 1; }, "8 fragments a side"));
+    EXPECT_TRUE(refused([](MatmulI8Config& c) { c.tile_m = 8, c.tile_n = 4; }, "a lane 128 sums"));
+    EXPECT_TRUE(refused([](MatmulI8Config& c) { c.lanes_n = 1, c.tile_m = 4; }, "A block of 256 x 32 does not divide"));
+    DeviceInfo small = info;
+    small.limits.max_shared_memory_size = 2048;
+    EXPECT_TRUE(expect_error(space_of(small, desc).check(kOnUnits), ErrorKind::BadInput, "comes out even on 128"));
+    const I8Block block =
+        i8_block(info, {.m = 128, .n = 128, .k = 128, .a = {0, 128, 0}, .b = {0, 128, 0}, .out = {0, 128, 0}}, kOnUnits)
+            .value();
+    EXPECT_EQ(block.rows, 64U);
+    EXPECT_EQ(block.columns, 64U);
+    EXPECT_EQ(block.depth, 64U);
+}
+
+TEST(matmul_i8_units, are_the_default_of_large_products_on_gpus) {
+    DeviceInfo info = with_matrix_units();
+    const auto default_of = [&](std::uint32_t size) {
+        return heuristic_of(info, MatmulI8Desc{.m = size, .n = size, .k = size});
+    };
+    EXPECT_EQ(default_of(1024),
+              (MatmulI8Config{.workgroup_size = 256, .lanes_n = 4, .tile_m = 4, .tile_n = 2, .dot = kI8OnMatrixUnits}));
+    info.vendor_id = 0x10de;
+    info.limits.max_shared_memory_size = 49152;
+    EXPECT_EQ(
+        default_of(1024),
+        (MatmulI8Config{.workgroup_size = 128, .lanes_n = 2, .tile_m = 4, .tile_n = 4, .dot = kI8OnMatrixUnitsTwice}));
+    EXPECT_LT(default_of(64).dot, std::uint32_t{kI8OnMatrixUnits}) << "four blocks";
+    EXPECT_LT(default_of(1000).dot, std::uint32_t{kI8OnMatrixUnits}) << "16 does not divide it";
+    info.kind = DeviceKind::Cpu;
+    EXPECT_LT(default_of(1024).dot, std::uint32_t{kI8OnMatrixUnits});
 }
 
 TEST_P(matmul_i8, bad_descriptions_are_refused) {

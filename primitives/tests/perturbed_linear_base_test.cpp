@@ -50,7 +50,19 @@ TEST(perturbed_linear_base_space, matrix_units_take_fast_products_of_halves_only
     EXPECT_THAT(values([](auto& d) { d.in = 60; }), ElementsAre(0, 1));
     EXPECT_THAT(values([](auto& d) { d.out = 40; }), ElementsAre(0, 1));
     EXPECT_THAT(base_values({}, of_halves()), ElementsAre(0, 1)) << "the floor has no matrix units";
-    EXPECT_NE(heuristic_of(info, of_halves()).base, kBaseOnMatrixUnits) << "no default that never ran";
+}
+
+TEST(perturbed_linear_base_space, matrix_units_are_the_default_of_many_instances_on_gpus) {
+    DeviceInfo info = with_matrix_units();
+    PerturbedLinearDesc desc = of_halves();
+    EXPECT_NE(heuristic_of(info, desc).base, kBaseOnMatrixUnits) << "a few blocks";
+    desc.members = 256, desc.in = desc.out = 1024, desc.shared_input = false;
+    EXPECT_EQ(heuristic_of(info, desc).base, kBaseOnMatrixUnits);
+    desc.determinism = Determinism::Exact;
+    EXPECT_NE(heuristic_of(info, desc).base, kBaseOnMatrixUnits);
+    desc.determinism = Determinism::Fast;
+    info.kind = DeviceKind::Cpu;
+    EXPECT_NE(heuristic_of(info, desc).base, kBaseOnMatrixUnits);
 }
 
 TEST(perturbed_linear_base_space, matrix_units_get_blocks_that_divide_the_product) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cooperative_matrix.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace yolk {
 namespace {
 
@@ -44,7 +47,12 @@ std::vector<CooperativeShape> shapes_of(const std::vector<VkCooperativeMatrixPro
 }
 
 std::vector<CooperativeShape> shapes_of(const std::vector<KhrCooperativeMatrixProperties>& listed) {
-    return subgroup_shapes(listed, &KhrCooperativeMatrixProperties::ResultType, true);
+    // A multiplication may be of a saturating row only where it says that it saturates, which none of Yolk's does.
+    std::vector<KhrCooperativeMatrixProperties> plain;
+    std::ranges::copy_if(listed, std::back_inserter(plain), [](const KhrCooperativeMatrixProperties& one) {
+        return one.saturatingAccumulation == VK_FALSE;
+    });
+    return subgroup_shapes(plain, &KhrCooperativeMatrixProperties::ResultType, true);
 }
 
 std::vector<CooperativeShape> list_cooperative_shapes(VkInstance instance, VkPhysicalDevice device,

@@ -23,6 +23,18 @@ struct KhrCooperativeMatrixFeatures {
     VkBool32 cooperativeMatrixRobustBufferAccess = VK_FALSE;
 };
 
+inline constexpr const char* kKhrShaderBfloat16 = "VK_KHR_shader_bfloat16";
+inline constexpr auto kKhrShaderBfloat16FeaturesType = static_cast<VkStructureType>(1000141000);
+
+/// VkPhysicalDeviceShaderBfloat16FeaturesKHR
+struct KhrShaderBfloat16Features {
+    VkStructureType sType = kKhrShaderBfloat16FeaturesType;
+    void* pNext = nullptr;
+    VkBool32 shaderBFloat16Type = VK_FALSE;
+    VkBool32 shaderBFloat16DotProduct = VK_FALSE;
+    VkBool32 shaderBFloat16CooperativeMatrix = VK_FALSE;
+};
+
 /// VkCooperativeMatrixPropertiesKHR; component types and scopes have the numbers of the NV form.
 struct KhrCooperativeMatrixProperties {
     VkStructureType sType = kKhrCooperativeMatrixPropertiesType;
@@ -38,7 +50,7 @@ struct KhrCooperativeMatrixProperties {
     std::uint32_t scope = 0;
 };
 
-/// Pure: what of an enumeration Yolk keeps, which is multiplications over a subgroup.
+/// Pure: what of an enumeration Yolk keeps, which is multiplications over a subgroup whose sums do not saturate.
 [[nodiscard]] std::vector<CooperativeShape> shapes_of(const std::vector<VkCooperativeMatrixPropertiesNV>& listed);
 [[nodiscard]] std::vector<CooperativeShape> shapes_of(const std::vector<KhrCooperativeMatrixProperties>& listed);
 

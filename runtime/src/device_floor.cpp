@@ -80,6 +80,11 @@ std::vector<OptionalPath> optional_paths(const DeviceInfo& device) {
         {"cooperative-matrix", path_is_open(device, LowPrecisionPath::CooperativeMatrix),
          "shaderFloat16, vulkanMemoryModelDeviceScope, and VK_KHR_cooperative_matrix or "
          "VK_NV_cooperative_matrix with fp16 operands and fp32 sums"},
+        {"cooperative-bf16", path_is_open(device, LowPrecisionPath::CooperativeBf16),
+         "VK_KHR_shader_bfloat16, vulkanMemoryModelDeviceScope, and VK_KHR_cooperative_matrix with bf16 operands and "
+         "fp32 sums"},
+        {"cooperative-int8", path_is_open(device, LowPrecisionPath::CooperativeInt8),
+         "shaderInt8, vulkanMemoryModelDeviceScope, and VK_KHR_cooperative_matrix with int8 operands and int32 sums"},
         {"large-workgroups", limits.max_workgroup_invocations >= 1024, "workgroups of 1024 invocations"},
         {"large-bindings", limits.max_storage_buffer_range >= 2048 * kMiB - 1, "storage bindings of 2 GiB"},
         {"buffer-address", has.buffer_device_address, "bufferDeviceAddress"},

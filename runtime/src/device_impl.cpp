@@ -27,6 +27,7 @@ struct OptionalFeatures {
     VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix_nv{
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV};
     KhrCooperativeMatrixFeatures matrix_khr{};
+    KhrShaderBfloat16Features bfloat16{};
     VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables{
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR};
 
@@ -59,6 +60,11 @@ struct OptionalFeatures {
             matrix_khr.cooperativeMatrix = VK_TRUE;
             chain(tail, matrix_khr);
             extensions.push_back(kKhrCooperativeMatrix);
+        }
+        if (has.bfloat16_matrices) {
+            bfloat16.shaderBFloat16Type = bfloat16.shaderBFloat16CooperativeMatrix = VK_TRUE;
+            chain(tail, bfloat16);
+            extensions.push_back(kKhrShaderBfloat16);
         }
         if (captures && has.pipeline_statistics) {
             executables.pipelineExecutableInfo = VK_TRUE;

@@ -38,6 +38,7 @@ const char* to_string(ComponentType type) noexcept {
         case ComponentType::U16: return "u16";
         case ComponentType::U32: return "u32";
         case ComponentType::U64: return "u64";
+        case ComponentType::BF16: return "bf16";
     }
     return "?";
 }

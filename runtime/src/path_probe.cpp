@@ -50,7 +50,9 @@ std::string count_text(std::size_t results, std::size_t cases) {
 std::vector<std::int32_t> cooperative_integers(const CooperativeShape& shape) {
     Words words;
     std::vector<std::int32_t> integers(std::size_t{shape.m} * shape.k + std::size_t{shape.k} * shape.n);
-    for (std::int32_t& one : integers) one = static_cast<std::int32_t>(words.next() % 63) - 31;
+    const std::int32_t least = shape.a == ComponentType::I8 ? -128 : -31;
+    const auto count = static_cast<std::uint32_t>(shape.a == ComponentType::I8 ? -2 * least : 1 - 2 * least);
+    for (std::int32_t& one : integers) one = static_cast<std::int32_t>(words.next() % count) + least;
     return integers;
 }
 
@@ -61,6 +63,17 @@ std::uint16_t half_of(std::int32_t value) noexcept {
     const auto exponent = static_cast<std::uint32_t>(std::bit_width(magnitude)) - 1;
     const std::uint32_t mantissa = (magnitude << (10 - exponent)) & 0x3FFU;
     return static_cast<std::uint16_t>((value < 0 ? 0x8000U : 0U) | (exponent + 15) << 10U | mantissa);
+}
+
+/// Of an integer of at most 8 bits: exact.
+std::uint16_t bf16_of(std::int32_t value) noexcept {
+    return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(value)) >> 16U);
+}
+
+/// A sum's bits as a number.
+double sum_of(const CooperativeShape& shape, std::uint32_t bits) noexcept {
+    if (shape.result == ComponentType::I32) return static_cast<double>(static_cast<std::int32_t>(bits));
+    return static_cast<double>(std::bit_cast<float>(bits));
 }
 
 }  // namespace
@@ -117,10 +130,18 @@ std::string judge_storage16(std::span<const ProbeWords> cases, std::span<const s
     return {};
 }
 
-std::vector<std::uint16_t> cooperative_operands(const CooperativeShape& shape) {
-    std::vector<std::uint16_t> halves;
-    for (const std::int32_t integer : cooperative_integers(shape)) halves.push_back(half_of(integer));
-    return halves;
+std::vector<std::byte> cooperative_operands(const CooperativeShape& shape) {
+    std::vector<std::byte> bytes;
+    for (const std::int32_t integer : cooperative_integers(shape)) {
+        if (shape.a == ComponentType::I8) {
+            bytes.push_back(static_cast<std::byte>(static_cast<std::uint8_t>(integer)));
+            continue;
+        }
+        const std::uint16_t half = shape.a == ComponentType::BF16 ? bf16_of(integer) : half_of(integer);
+        bytes.push_back(static_cast<std::byte>(half & 0xFFU));
+        bytes.push_back(static_cast<std::byte>(half >> 8U));
+    }
+    return bytes;
 }
 
 std::string judge_cooperative(const CooperativeShape& shape, std::span<const std::uint32_t> results) {
@@ -133,8 +154,8 @@ std::string judge_cooperative(const CooperativeShape& shape, std::span<const std
         const std::size_t j = at % shape.n;
         std::int32_t sum = 0;
         for (std::size_t q = 0; q < shape.k; ++q) sum += integers[i * shape.k + q] * integers[b + q * shape.n + j];
-        const auto got = std::bit_cast<float>(results[at]);
-        if (got == static_cast<float>(sum)) continue;
+        const double got = sum_of(shape, results[at]);
+        if (got == static_cast<double>(sum)) continue;
         return fmt::format("element [{}, {}] of a {} x {} x {} multiplication of operands from {} is {} instead of {}",
                            i, j, shape.m, shape.n, shape.k, at < elements ? "a buffer" : "shared memory", got, sum);
     }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -24,10 +25,10 @@ using ProbeWords = std::array<std::uint32_t, 4>;
 [[nodiscard]] std::vector<ProbeWords> storage16_cases();
 [[nodiscard]] std::string judge_storage16(std::span<const ProbeWords> cases, std::span<const std::uint32_t> results);
 
-/// fp16 bits of integers in [-31, 31], a [m, k] and b [k, n]: every sum is an integer that fp32 holds, most of them
-/// none that fp16 does.
-[[nodiscard]] std::vector<std::uint16_t> cooperative_operands(const CooperativeShape& shape);
-/// `results`: fp32 bits [2, m, n], of operands from the buffer and of staged ones.
+/// Integers, a [m, k] and b [k, n], as the shape's operands: of int8 in [-128, 127], of fp16 and bf16 in [-31, 31],
+/// whose sums are integers that fp32 holds, while most of them are too large for 16 bits.
+[[nodiscard]] std::vector<std::byte> cooperative_operands(const CooperativeShape& shape);
+/// `results`: bits of the sums [2, m, n], of operands from the buffer and of staged ones.
 [[nodiscard]] std::string judge_cooperative(const CooperativeShape& shape, std::span<const std::uint32_t> results);
 
 }  // namespace yolk

@@ -54,6 +54,7 @@ void fill_features(VkPhysicalDevice device, const std::vector<VkExtensionPropert
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV};
 
     KhrCooperativeMatrixFeatures matrix_khr{};
+    KhrShaderBfloat16Features bfloat16{};
     VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables{
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR};
 
@@ -68,6 +69,7 @@ void fill_features(VkPhysicalDevice device, const std::vector<VkExtensionPropert
     if (has_subgroup) chain(tail, subgroup);
     if (has_matrix_nv) chain(tail, matrix_nv);
     if (contains(extensions, kKhrCooperativeMatrix)) chain(tail, matrix_khr);
+    if (contains(extensions, kKhrShaderBfloat16)) chain(tail, bfloat16);
     if (contains(extensions, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME)) chain(tail, executables);
     vkGetPhysicalDeviceFeatures2(device, &asked);
 
@@ -82,6 +84,8 @@ void fill_features(VkPhysicalDevice device, const std::vector<VkExtensionPropert
     features.subgroup_size_control = subgroup.subgroupSizeControl == VK_TRUE;
     features.cooperative_matrix_nv = matrix_nv.cooperativeMatrix == VK_TRUE;
     features.cooperative_matrix_khr = matrix_khr.cooperativeMatrix == VK_TRUE;
+    features.bfloat16_matrices =
+        bfloat16.shaderBFloat16Type == VK_TRUE && bfloat16.shaderBFloat16CooperativeMatrix == VK_TRUE;
     // With device scope, or it is of no use: see OptionalFeatures.
     features.vulkan_memory_model =
         vulkan12.vulkanMemoryModel == VK_TRUE && vulkan12.vulkanMemoryModelDeviceScope == VK_TRUE;

@@ -345,7 +345,8 @@ Result<VkPipeline> PipelineCache::report(const KernelModule& kernel, const Key& 
 
 Result<std::vector<std::uint32_t>> PipelineCache::code_of(const KernelModule& kernel, const Key& key, bool keep) {
     if (kernel.unrolled) return modules_.get(kernel, key.spirv_hash, key.constants, keep);
-    constexpr std::uint32_t kHasMatrixTypes = kNeedsCooperativeNv | kNeedsCooperativeKhr;
+    constexpr std::uint32_t kHasMatrixTypes =
+        kNeedsCooperativeNv | kNeedsCooperativeKhr | kNeedsCooperativeBf16 | kNeedsCooperativeI8;
     if ((kernel.needs & kHasMatrixTypes) != 0) return with_default_constants(kernel.spirv, key.constants);
     return std::vector<std::uint32_t>(kernel.spirv.begin(), kernel.spirv.end());
 }

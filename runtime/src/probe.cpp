@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -93,7 +94,23 @@ Result<std::optional<std::uint64_t>> probe_loops(Dispatcher& dispatcher) {
     return derive_loop_limit(cases, states);
 }
 
-const Kernel<abi::probe::Params>& cooperative_kernel(const CooperativeShape& shape) {
+std::optional<MatrixOperands> operands_of(LowPrecisionPath path) {
+    switch (path) {
+        case LowPrecisionPath::CooperativeMatrix: return MatrixOperands::F16;
+        case LowPrecisionPath::CooperativeBf16: return MatrixOperands::BF16;
+        case LowPrecisionPath::CooperativeInt8: return MatrixOperands::I8;
+        default: return {};
+    }
+}
+
+const Kernel<abi::probe::Params>& path_kernel(LowPrecisionPath path, const CooperativeShape& shape) {
+    switch (path) {
+        case LowPrecisionPath::Storage16: return kernels::kProbeStorage16;
+        case LowPrecisionPath::IntegerDot: return kernels::kProbeIntegerDot;
+        case LowPrecisionPath::CooperativeBf16: return kernels::kProbeCooperativeBf16Khr;
+        case LowPrecisionPath::CooperativeInt8: return kernels::kProbeCooperativeI8Khr;
+        case LowPrecisionPath::CooperativeMatrix: break;
+    }
     return shape.khr ? kernels::kProbeCooperativeKhr : kernels::kProbeCooperativeNv;
 }
 
@@ -104,35 +121,28 @@ std::array<SpecConstant, 4> cooperative_constants(const DeviceInfo& info, const 
              {abi::probe::kSpecShapeK, shape.k}}};
 }
 
-Result<std::string> probe_cooperative(Dispatcher& dispatcher) {
+Result<std::string> probe_cooperative(Dispatcher& dispatcher, LowPrecisionPath path, MatrixOperands operands) {
     const DeviceInfo& info = dispatcher.device().info();
-    const CooperativeShape shape = cooperative_shape(info).value_or(CooperativeShape{});
-    const std::vector<std::uint16_t> operands = cooperative_operands(shape);
+    const CooperativeShape shape = cooperative_shape(info, operands).value_or(CooperativeShape{});
+    const std::vector<std::byte> given = cooperative_operands(shape);
     const std::array<SpecConstant, 4> constants = cooperative_constants(info, shape);
     YOLK_TRY(const std::vector<std::uint32_t> results,
-             run_probe(dispatcher, {.kernel = cooperative_kernel(shape),
+             run_probe(dispatcher, {.kernel = path_kernel(path, shape),
                                     .constants = constants,
-                                    .given = std::as_bytes(std::span(operands)),
+                                    .given = given,
                                     .case_count = 1,
                                     .result_count = 2 * std::size_t{shape.m} * shape.n,
                                     .groups = 1}));
     return judge_cooperative(shape, results);
 }
 
-const Kernel<abi::probe::Params>& path_kernel(LowPrecisionPath path, const CooperativeShape& shape) {
-    switch (path) {
-        case LowPrecisionPath::Storage16: return kernels::kProbeStorage16;
-        case LowPrecisionPath::IntegerDot: return kernels::kProbeIntegerDot;
-        case LowPrecisionPath::CooperativeMatrix: break;
-    }
-    return cooperative_kernel(shape);
-}
-
 /// Where nothing runs, all that can be told of a path is whether its kernel compiles; an error says that it does not.
 Result<std::string> compile_path(const Device& device, LowPrecisionPath path) {
-    const CooperativeShape shape = cooperative_shape(device.info()).value_or(CooperativeShape{});
+    const auto operands = operands_of(path);
+    const CooperativeShape shape =
+        operands ? cooperative_shape(device.info(), *operands).value_or(CooperativeShape{}) : CooperativeShape{};
     const std::array<SpecConstant, 4> constants = cooperative_constants(device.info(), shape);
-    const std::size_t used = path == LowPrecisionPath::CooperativeMatrix ? constants.size() : 0;
+    const std::size_t used = operands ? constants.size() : 0;
     YOLK_TRY(const auto compiled, device.pipeline(path_kernel(path, shape), std::span(constants).first(used)));
     static_cast<void>(compiled);
     return std::string();
@@ -140,7 +150,7 @@ Result<std::string> compile_path(const Device& device, LowPrecisionPath path) {
 
 /// Why the path gives wrong results; empty where it gives right ones.
 Result<std::string> probe_path(Dispatcher& dispatcher, LowPrecisionPath path) {
-    if (path == LowPrecisionPath::CooperativeMatrix) return probe_cooperative(dispatcher);
+    if (const auto operands = operands_of(path)) return probe_cooperative(dispatcher, path, *operands);
     const bool dot = path == LowPrecisionPath::IntegerDot;
     const std::vector<ProbeWords> cases = dot ? integer_dot_cases() : storage16_cases();
     YOLK_TRY(const std::vector<std::uint32_t> results, run_cases(dispatcher, path_kernel(path, {}), cases, 64));

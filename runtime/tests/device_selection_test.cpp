@@ -189,9 +189,10 @@ TEST(optional_paths, follow_the_features) {
     EXPECT_THAT(open(tables::lavapipe(0)), ElementsAre("fp16", "storage16", "int8", "int8-dot", "large-workgroups"));
     EXPECT_THAT(open(tables::intel_xe(0)),
                 ElementsAre("fp16", "storage16", "int8", "int8-dot", "large-workgroups", "large-bindings"));
-    EXPECT_THAT(open(tables::geforce_3080(0)),
-                ElementsAre("fp16", "storage16", "int8", "int8-dot", "cooperative-matrix", "large-workgroups",
-                            "large-bindings", "buffer-address", "push-descriptors", "subgroup-size"));
+    EXPECT_THAT(
+        open(tables::geforce_3080(0)),
+        ElementsAre("fp16", "storage16", "int8", "int8-dot", "cooperative-matrix", "cooperative-int8",
+                    "large-workgroups", "large-bindings", "buffer-address", "push-descriptors", "subgroup-size"));
 }
 
 TEST(optional_paths, fp16_needs_storage_as_well) {

@@ -3,7 +3,9 @@
 // such GPUs report, reduced to what a decision depends on.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include "yolk/runtime/device_info.hpp"
@@ -44,6 +46,13 @@ inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
     return device;
 }
 
+/// Multiplications m x n x k of one kind of operands.
+inline void add_shapes(DeviceInfo& device, std::initializer_list<std::array<std::uint32_t, 3>> sides,
+                       ComponentType operands, ComponentType sums, bool khr = true) {
+    for (const auto& [m, n, k] : sides)
+        device.cooperative_shapes.push_back({m, n, k, operands, operands, sums, sums, khr});
+}
+
 [[nodiscard]] inline DeviceInfo geforce_3080(std::uint32_t index) {
     DeviceInfo device = on_the_floor();
     device.index = index;
@@ -74,12 +83,11 @@ inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
                        .push_descriptor = true,
                        .subgroup_size_control = true,
                        .vulkan_memory_model = true};
-    // As its driver lists them, but for the integer ones, which are of 8 bits.
     for (const bool khr : {true, false}) {
-        device.cooperative_shapes.push_back({.m = 16, .n = 16, .k = 16, .khr = khr});
-        device.cooperative_shapes.push_back({.m = 16, .n = 8, .k = 16, .khr = khr});
-        device.cooperative_shapes.push_back(
-            {.m = 16, .n = 16, .k = 16, .c = ComponentType::F16, .result = ComponentType::F16, .khr = khr});
+        for (const ComponentType sums : {ComponentType::F16, ComponentType::F32})
+            add_shapes(device, {{16, 16, 16}, {16, 8, 16}, {16, 8, 8}}, ComponentType::F16, sums, khr);
+        add_shapes(device, {{16, 16, 32}, {16, 8, 32}}, ComponentType::U8, ComponentType::U32, khr);
+        add_shapes(device, {{16, 16, 32}, {16, 8, 32}}, ComponentType::I8, ComponentType::I32, khr);
     }
     device.heaps = {{10 * kGiB, true}, {24 * kGiB, false}, {256 * kMiB, true}};
     return device;
@@ -95,8 +103,48 @@ inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
     device.limits.max_shared_memory_size = 65536;
     device.limits.subgroup_size = 64;
     device.features.cooperative_matrix_nv = false;
-    device.cooperative_shapes = {{.m = 16, .n = 16, .k = 16, .khr = true}};
+    device.cooperative_shapes.clear();  // as RADV lists them, without those of mixed signs
+    add_shapes(device, {{16, 16, 16}}, ComponentType::U8, ComponentType::U32);
+    add_shapes(device, {{16, 16, 16}}, ComponentType::I8, ComponentType::I32);
+    add_shapes(device, {{16, 16, 16}}, ComponentType::F16, ComponentType::F16);
+    add_shapes(device, {{16, 16, 16}}, ComponentType::F16, ComponentType::F32);
     device.heaps = {{24 * kGiB, true}, {32 * kGiB, false}};
+    return device;
+}
+
+/// RDNA 4: bf16, too.
+[[nodiscard]] inline DeviceInfo radeon_9070(std::uint32_t index) {
+    DeviceInfo device = radeon_7900(index);
+    device.name = "AMD Radeon RX 9070 XT (RADV GFX1201)";
+    device.features.bfloat16_matrices = true;
+    add_shapes(device, {{16, 16, 16}}, ComponentType::BF16, ComponentType::BF16);
+    add_shapes(device, {{16, 16, 16}}, ComponentType::BF16, ComponentType::F32);
+    return device;
+}
+
+/// Hopper; Ada lists the same, and floats of 8 bits, which Yolk does not know.
+[[nodiscard]] inline DeviceInfo h100(std::uint32_t index) {
+    DeviceInfo device = geforce_3080(index);
+    device.name = "NVIDIA H100 80GB HBM3";
+    device.features.bfloat16_matrices = true;
+    add_shapes(device, {{16, 16, 16}, {16, 8, 16}, {16, 8, 8}}, ComponentType::BF16, ComponentType::F32);
+    device.heaps = {{80 * kGiB, true}, {128 * kGiB, false}};
+    return device;
+}
+
+/// Xe2 with Mesa's driver: fragments that are wider than high.
+[[nodiscard]] inline DeviceInfo arc_b580(std::uint32_t index) {
+    DeviceInfo device = radeon_9070(index);
+    device.name = "Intel(R) Arc(tm) B580 Graphics (BMG G21)";
+    device.vendor_id = 0x8086;
+    device.vendor = "Intel";
+    device.driver_name = "Intel open-source Mesa driver";
+    device.limits.subgroup_size = 32;
+    device.cooperative_shapes.clear();
+    add_shapes(device, {{8, 16, 16}}, ComponentType::F16, ComponentType::F32);
+    add_shapes(device, {{8, 16, 16}}, ComponentType::BF16, ComponentType::F32);
+    add_shapes(device, {{8, 16, 32}}, ComponentType::I8, ComponentType::I32);
+    device.heaps = {{12 * kGiB, true}};
     return device;
 }
 
@@ -172,6 +220,20 @@ inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
     device.features.storage_16bit = device.features.storage_8bit = true;
     device.features.shader_integer_dot_product = device.features.vulkan_memory_model = true;
     device.heaps = {{2 * kGiB, true}};
+    return device;
+}
+
+/// lavapipe of Mesa 26.1, whose matrix units are there to be tested.
+[[nodiscard]] inline DeviceInfo lavapipe_26(std::uint32_t index) {
+    DeviceInfo device = lavapipe(index);
+    device.name = "llvmpipe (LLVM 19.1.7, 256 bits)";
+    device.driver_info = "Mesa 26.1.6-1~bpo13+1 (LLVM 19.1.7)";
+    device.api_version = vulkan(1, 4, 354);
+    device.features.cooperative_matrix_khr = true;
+    add_shapes(device, {{8, 8, 8}}, ComponentType::F16, ComponentType::F16);
+    add_shapes(device, {{8, 8, 8}}, ComponentType::F16, ComponentType::F32);
+    add_shapes(device, {{8, 8, 8}}, ComponentType::U8, ComponentType::U32);
+    add_shapes(device, {{8, 8, 8}}, ComponentType::I8, ComponentType::I32);
     return device;
 }
 

@@ -24,6 +24,7 @@ enum Opcode : std::uint32_t {
     kExtension = 10,
     kCapability = 17,
     kTypeInt = 21,
+    kTypeFloat = 22,
     kConstantTrue = 41,
     kConstantFalse = 42,
     kConstant = 43,
@@ -45,10 +46,17 @@ enum Opcode : std::uint32_t {
     kMulAddNv = 5361,
     kLengthNv = 5362,
 };
+constexpr std::uint32_t kCapabilityFloat16 = 9;
 constexpr std::uint32_t kCapabilityNv = 5357;
 constexpr std::uint32_t kCapabilityKhr = 6022;
+constexpr std::uint32_t kCapabilityBf16 = 5116;
+constexpr std::uint32_t kCapabilityBf16Matrix = 5118;
+constexpr std::uint32_t kEncodingBf16 = 0;  ///< of a type of floats
 constexpr std::string_view kExtensionNv = "SPV_NV_cooperative_matrix";
 constexpr std::string_view kExtensionKhr = "SPV_KHR_cooperative_matrix";
+constexpr std::string_view kExtensionBf16 = "SPV_KHR_bfloat16";
+/// Of a multiplication: the components of a, b, the sums and the result are signed.
+constexpr std::uint32_t kAllSigned = 0xF;
 
 /// Which operand of a multiplication the matrices of a type are.
 enum Use : std::uint32_t { kUseA = 0, kUseB = 1, kUseSum = 2, kUseCount = 3 };
@@ -71,6 +79,7 @@ bool is_constant(std::uint32_t opcode) noexcept {
 std::size_t operands_needed(std::uint32_t opcode) noexcept {
     switch (opcode) {
         case kCapability: return 1;
+        case kTypeFloat: return 2;
         case kTypeInt: return 3;
         case kStoreNv: return 4;
         case kTypeNv:
@@ -97,7 +106,7 @@ std::optional<std::vector<Instruction>> parse(std::span<const std::uint32_t> wor
 
 class Translation {
    public:
-    explicit Translation(std::span<const std::uint32_t> nv) : nv_(nv) {}
+    Translation(std::span<const std::uint32_t> nv, HalfForm halves) : nv_(nv), bf16_(halves == HalfForm::BF16) {}
 
     KhrForm run() {
         const auto instructions = parse(nv_);
@@ -119,21 +128,41 @@ class Translation {
         for (const Instruction& one : instructions) {
             const auto operand = [&](std::size_t i) { return one.operands[i]; };
             if (one.opcode == kTypeNv) matrix[operand(0)] = operand(0);
+            read_components(one);
             if (one.operands.size() < 2 || refers_to_its_first_operand(one.opcode)) continue;
             if (is_constant(one.opcode)) constants.insert(operand(1));
             if (matrix.contains(operand(0))) matrix[operand(1)] = operand(0);
             if (one.opcode == kLoadNv) layouts_[operand(4)] = 0;
             if (one.opcode == kStoreNv) layouts_[operand(3)] = 0;
             if (one.opcode != kMulAddNv) continue;
+            for (std::size_t i = 2; i < 5; ++i) check_sign(matrix[operand(i)]);
             set_use(matrix[operand(2)], kUseA);
             set_use(matrix[operand(3)], kUseB);
             set_use(matrix[operand(4)], kUseSum);
         }
         if (uses_.empty()) problem_ = "It multiplies no matrices of the NV form.";
+        if (bf16_ && half_ == 0) problem_ = "It has no 16-bit floats that could become bf16.";
         for (const auto& [boolean, number] : layouts_) {
             if (!constants.contains(boolean))
                 problem_ = "A matrix is read or written in a layout that is not a constant.";
         }
+    }
+    /// Types of numbers, and of matrices by theirs.
+    void read_components(const Instruction& one) {
+        const auto& o = one.operands;
+        if (one.opcode == kTypeFloat && o[1] == 16) half_ = o[0];
+        if (one.opcode == kTypeInt) signs_[o[0]] = o[2] == 1 ? Sign::Signed : Sign::Unsigned;
+        if (one.opcode == kTypeNv && signs_.contains(o[1])) signs_[o[0]] = signs_[o[1]];
+        // A type's own instruction names it first, too; others with that name first give a value of it.
+        if (bf16_ && half_ != 0 && one.opcode != kTypeFloat && one.opcode != kTypeNv && o.size() > 1 && o[0] == half_ &&
+            !refers_to_its_first_operand(one.opcode))
+            problem_ = "It computes with 16-bit floats, which bf16 does not.";
+    }
+    void check_sign(std::uint32_t matrix_type) {
+        const auto sign = signs_.find(matrix_type);
+        if (sign == signs_.end()) return;
+        if (sign->second == Sign::Unsigned) problem_ = "It multiplies unsigned integers.";
+        is_signed_ = true;
     }
     void set_use(std::uint32_t type, Use use) {
         const auto [known, is_new] = uses_.emplace(type, use);
@@ -151,12 +180,23 @@ class Translation {
     void write(const Instruction& one) {
         const auto& o = one.operands;
         switch (one.opcode) {
-            case kCapability: put(kCapability, {o[0] == kCapabilityNv ? kCapabilityKhr : o[0]}); break;
+            case kCapability: write_capability(o[0]); break;
             case kExtension: write_extension(o); break;
             case kTypeNv: write_type(o); break;
             case kLoadNv: put(kLoadKhr, {o[0], o[1], o[2], layouts_[o[4]], o[3]}, o.subspan(5)); break;
             case kStoreNv: put(kStoreKhr, {o[0], o[1], layouts_[o[3]], o[2]}, o.subspan(4)); break;
-            case kMulAddNv: put(kMulAddKhr, {}, o); break;
+            case kMulAddNv:
+                if (is_signed_)
+                    put(kMulAddKhr, {o[0], o[1], o[2], o[3], o[4], kAllSigned});
+                else
+                    put(kMulAddKhr, {}, o);
+                break;
+            case kTypeFloat:
+                if (bf16_ && o[1] == 16)
+                    put(kTypeFloat, {o[0], o[1], kEncodingBf16});
+                else
+                    put(kTypeFloat, {}, o);
+                break;
             case kLengthNv: put(kLengthKhr, {}, o); break;
             default:
                 if (one.opcode == kFunction && !wrote_layouts_) write_layouts();
@@ -168,9 +208,21 @@ class Translation {
         const std::string_view name(reinterpret_cast<const char*>(text.data()), text.size() * sizeof(text[0]));
         if (name.substr(0, kExtensionNv.size() + 1) != std::string_view(kExtensionNv.data(), kExtensionNv.size() + 1))
             return put(kExtension, {}, text);
-        Words words(kExtensionKhr.size() / sizeof(std::uint32_t) + 1);
-        std::memcpy(words.data(), kExtensionKhr.data(), kExtensionKhr.size());
+        write_text(kExtensionKhr);
+        if (bf16_) write_text(kExtensionBf16);
+    }
+    void write_text(std::string_view name) {
+        Words words(name.size() / sizeof(std::uint32_t) + 1);
+        std::memcpy(words.data(), name.data(), name.size());
         put(kExtension, {}, words);
+    }
+    void write_capability(std::uint32_t capability) {
+        if (bf16_ && capability == kCapabilityFloat16) {
+            put(kCapability, {kCapabilityBf16});
+            put(kCapability, {kCapabilityBf16Matrix});
+            return;
+        }
+        put(kCapability, {capability == kCapabilityNv ? kCapabilityKhr : capability});
     }
     void write_type(std::span<const std::uint32_t> o) {
         const auto use = uses_.find(o[0]);
@@ -199,11 +251,17 @@ class Translation {
         }
     }
 
+    enum class Sign { Signed, Unsigned };
+
     std::span<const std::uint32_t> nv_;
+    bool bf16_ = false;
     Words out_;
     std::string problem_;
     std::uint32_t bound_ = 0;                         ///< the first id that is free
     std::map<std::uint32_t, Use> uses_;               ///< of types
+    std::map<std::uint32_t, Sign> signs_;             ///< of types of integers, and of matrices of them
+    std::uint32_t half_ = 0;                          ///< the type of 16-bit floats
+    bool is_signed_ = false;                          ///< its matrices are of integers
     std::map<std::uint32_t, std::uint32_t> layouts_;  ///< numbers by the booleans that they stand for
     std::uint32_t integer_ = 0;                       ///< the type
     std::array<std::uint32_t, kUseCount> numbers_{};  ///< constants
@@ -212,6 +270,6 @@ class Translation {
 
 }  // namespace
 
-KhrForm to_khr_form(std::span<const std::uint32_t> nv) { return Translation(nv).run(); }
+KhrForm to_khr_form(std::span<const std::uint32_t> nv, HalfForm halves) { return Translation(nv, halves).run(); }
 
 }  // namespace yolk

@@ -45,23 +45,23 @@ void main() {
     uint row = block.row + gl_SubgroupID / (BLOCK_N / TILE_N) * TILE_M;
     uint column = block.column + gl_SubgroupID % (BLOCK_N / TILE_N) * TILE_N;
     // In vectors, term by term: the compiler does not know that each is a multiple of one.
-    uint a_base = (params.a_offset + batch * params.a_batch_stride) / HALVES;
-    uint b_base = (params.b_offset + batch * params.b_batch_stride) / HALVES;
-    uint a_stride = params.a_stride / HALVES;
-    uint b_stride = params.b_stride / HALVES;
+    uint a_base = (params.a_offset + batch * params.a_batch_stride) / PER_VECTOR;
+    uint b_base = (params.b_offset + batch * params.b_batch_stride) / PER_VECTOR;
+    uint a_stride = params.a_stride / PER_VECTOR;
+    uint b_stride = params.b_stride / PER_VECTOR;
     MatrixA a[FRAGMENTS_M];
     MatrixB b[FRAGMENTS_N];
     MatrixSum sums[FRAGMENTS_M * FRAGMENTS_N];
-    [[unroll]] for (uint s = 0u; s < FRAGMENTS_M * FRAGMENTS_N; ++s) sums[s] = MatrixSum(0.0);
+    [[unroll]] for (uint s = 0u; s < FRAGMENTS_M * FRAGMENTS_N; ++s) sums[s] = MatrixSum(SUM(0));
     for (uint k = 0u; k < params.k; k += K) {
         [[unroll]] for (uint i = 0u; i < FRAGMENTS_M; ++i) {
             uint line = row + i * M;
-            uint at = a_base + (TRANSPOSE_A == 1u ? k * a_stride + line / HALVES : line * a_stride + k / HALVES);
+            uint at = a_base + (TRANSPOSE_A == 1u ? k * a_stride + line / PER_VECTOR : line * a_stride + k / PER_VECTOR);
             LOAD(a[i], a_.values, at, a_stride, TRANSPOSE_A == 1u);
         }
         [[unroll]] for (uint j = 0u; j < FRAGMENTS_N; ++j) {
             uint line = column + j * N;
-            uint at = b_base + (TRANSPOSE_B == 1u ? line * b_stride + k / HALVES : k * b_stride + line / HALVES);
+            uint at = b_base + (TRANSPOSE_B == 1u ? line * b_stride + k / PER_VECTOR : k * b_stride + line / PER_VECTOR);
             LOAD(b[j], b_.values, at, b_stride, TRANSPOSE_B == 1u);
         }
         [[unroll]] for (uint i = 0u; i < FRAGMENTS_M; ++i) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// matmul on matrix units, with several subgroups to a workgroup that share its operands in shared memory: fp16 operands,
-// fp32 sums. A workgroup makes BLOCK_M x BLOCK_N sums, each of its subgroups TILE_M x TILE_N of them as fragments of
-// SHAPE_M x SHAPE_N. Layout, bindings, constants: yolk/abi/matmul.h. m, n and k are multiples of the block, offsets and
-// strides of 8 elements (a and b) and 4 (out), and a block's vectors of 16 bytes come out even on the invocations, whole
+// matmul on matrix units, with several subgroups to a workgroup that share its operands in shared memory: operands of 16
+// bits, fp32 sums; with MATRIX_I8 matmul_i8, int32 sums (class E: none overflows). A workgroup makes BLOCK_M x BLOCK_N sums, each of its subgroups TILE_M x TILE_N of them as fragments of
+// SHAPE_M x SHAPE_N. Layout, bindings, constants: yolk/abi/matmul.h, matmul_i8.h. m, n and k are multiples of the block,
+// offsets and strides of 16 bytes, and a block's vectors of 16 bytes come out even on the invocations, whole
 // lines at once: the plan sees to it. Two STAGES alternate: with one block each, a barrier parts what is staged from what
 // is read; with two, what is read is the other one. The epilogue is matmul_combine's. Class T, as matmul_cooperative.
 // Loops, one after the other: FRAGMENTS, the portions, k / BLOCK_K times (the portions twice, and BLOCK_K / SHAPE_K times
@@ -11,11 +11,17 @@
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_NV_cooperative_matrix : require
+#ifdef MATRIX_I8
+#extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
+#extension GL_NV_integer_cooperative_matrix : require
+#include "yolk/abi/matmul_i8.h"
+#else
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #include "yolk/abi/matmul.h"
+#endif
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 64;
@@ -24,8 +30,13 @@ layout(constant_id = kSpecBlockN) const uint BLOCK_N = 32;
 layout(constant_id = kSpecBlockK) const uint BLOCK_K = 32;
 layout(constant_id = kSpecTileM) const uint TILE_M = 32;
 layout(constant_id = kSpecTileN) const uint TILE_N = 32;
+#ifdef MATRIX_I8
+const uint TRANSPOSE_A = 0;
+const uint TRANSPOSE_B = 1;
+#else
 layout(constant_id = kSpecTransposeA) const uint TRANSPOSE_A = 0;
 layout(constant_id = kSpecTransposeB) const uint TRANSPOSE_B = 0;
+#endif
 layout(constant_id = kSpecStages) const uint STAGES = 1;
 // lavapipe's shape: validation layers (1.4.309) judge types by defaults, whatever the specialization is.
 layout(constant_id = kSpecShapeM) const uint M = 8;
@@ -33,16 +44,25 @@ layout(constant_id = kSpecShapeN) const uint N = 8;
 layout(constant_id = kSpecShapeK) const uint K = 8;
 
 layout(push_constant, scalar) uniform PushConstants { Params params; };
-layout(set = 0, binding = kBindA4, scalar) readonly buffer A { uvec4 values[]; } a_;
-layout(set = 0, binding = kBindB4, scalar) readonly buffer B { uvec4 values[]; } b_;
-layout(set = 0, binding = kBindOut, scalar) writeonly buffer Out { float values[]; } out_;
 #include "cooperative_matrix.glsl"
+#ifdef MATRIX_I8
+layout(set = 0, binding = kBindA, scalar) readonly buffer A { VECTOR values[]; } a_;
+layout(set = 0, binding = kBindB, scalar) readonly buffer B { VECTOR values[]; } b_;
+const uint PER_STRIDE = PER_VECTOR / 4;  // what offsets and strides count, in a vector: words
+#define DEPTH (4u * params.words)
+#else
+layout(set = 0, binding = kBindA4, scalar) readonly buffer A { VECTOR values[]; } a_;
+layout(set = 0, binding = kBindB4, scalar) readonly buffer B { VECTOR values[]; } b_;
+const uint PER_STRIDE = PER_VECTOR;
+#define DEPTH params.k
+#endif
+layout(set = 0, binding = kBindOut, scalar) writeonly buffer Out { SUM values[]; } out_;
 #include "matmul_bands.glsl"
 
 // A line is what lies side by side in memory: of a stored [m, k] the k of a row. In vectors; staged lines are one vector
 // apart, so that the subgroup's reads down the lines meet different banks.
-const uint LINE_A = (TRANSPOSE_A == 1u ? BLOCK_M : BLOCK_K) / HALVES;
-const uint LINE_B = (TRANSPOSE_B == 1u ? BLOCK_K : BLOCK_N) / HALVES;
+const uint LINE_A = (TRANSPOSE_A == 1u ? BLOCK_M : BLOCK_K) / PER_VECTOR;
+const uint LINE_B = (TRANSPOSE_B == 1u ? BLOCK_K : BLOCK_N) / PER_VECTOR;
 const uint PITCH_A = LINE_A + 1u;
 const uint PITCH_B = LINE_B + 1u;
 const uint LINES_A = TRANSPOSE_A == 1u ? BLOCK_K : BLOCK_M;
@@ -59,15 +79,15 @@ const uint STAGED_A = LINES_A * PITCH_A;
 const uint STAGED_B = LINES_B * PITCH_B;
 const uint ALL_STAGED_A = STAGES * STAGED_A;
 const uint ALL_STAGED_B = STAGES * STAGED_B;
-shared uvec4 staged_a[ALL_STAGED_A];
-shared uvec4 staged_b[ALL_STAGED_B];
+shared VECTOR staged_a[ALL_STAGED_A];
+shared VECTOR staged_b[ALL_STAGED_B];
 
-uvec4 next_a[PORTION_A];
-uvec4 next_b[PORTION_B];
+VECTOR next_a[PORTION_A];
+VECTOR next_b[PORTION_B];
 
-// Where an invocation's first vector of a block lies; `offset` in elements, `stride` from line to line in vectors.
+// Where an invocation's first vector of a block lies; `offset` as params have it, `stride` from line to line in vectors.
 uint first_vector(uint offset, uint stride, uint line, uint lane) {
-    return offset / HALVES + lane / line * stride + lane % line;
+    return offset / PER_STRIDE + lane / line * stride + lane % line;
 }
 
 void fetch(uint a_at, uint b_at, uint a_apart, uint b_apart) {
@@ -88,14 +108,14 @@ void main() {
     uint column = block.column;
 
     uint lane = gl_LocalInvocationIndex;
-    uint a_stride = params.a_stride / HALVES;
-    uint b_stride = params.b_stride / HALVES;
+    uint a_stride = params.a_stride / PER_STRIDE;
+    uint b_stride = params.b_stride / PER_STRIDE;
     uint a_at = first_vector(params.a_offset + batch * params.a_batch_stride, a_stride, LINE_A, lane) +
-                (TRANSPOSE_A == 1u ? row / HALVES : row * a_stride);
+                (TRANSPOSE_A == 1u ? row / PER_VECTOR : row * a_stride);
     uint b_at = first_vector(params.b_offset + batch * params.b_batch_stride, b_stride, LINE_B, lane) +
-                (TRANSPOSE_B == 1u ? column * b_stride : column / HALVES);
-    uint a_step = TRANSPOSE_A == 1u ? BLOCK_K * a_stride : BLOCK_K / HALVES;
-    uint b_step = TRANSPOSE_B == 1u ? BLOCK_K / HALVES : BLOCK_K * b_stride;
+                (TRANSPOSE_B == 1u ? column * b_stride : column / PER_VECTOR);
+    uint a_step = TRANSPOSE_A == 1u ? BLOCK_K * a_stride : BLOCK_K / PER_VECTOR;
+    uint b_step = TRANSPOSE_B == 1u ? BLOCK_K / PER_VECTOR : BLOCK_K * b_stride;
     uint a_place = first_vector(0u, PITCH_A, LINE_A, lane);
     uint b_place = first_vector(0u, PITCH_B, LINE_B, lane);
     uint tile_row = gl_SubgroupID / (BLOCK_N / TILE_N) * TILE_M;
@@ -105,26 +125,26 @@ void main() {
     // third more for one stored [k, n]; RADV does not care.
     MatrixB b[FRAGMENTS_N];
     MatrixSum sums[FRAGMENTS_M * FRAGMENTS_N];
-    [[unroll]] for (uint s = 0u; s < FRAGMENTS_M * FRAGMENTS_N; ++s) sums[s] = MatrixSum(0.0);
+    [[unroll]] for (uint s = 0u; s < FRAGMENTS_M * FRAGMENTS_N; ++s) sums[s] = MatrixSum(SUM(0));
     fetch(a_at, b_at, APART_A * a_stride, APART_B * b_stride);
     uint stage_a = 0u;
     uint stage_b = 0u;
-    for (uint k = 0u; k < params.k; k += BLOCK_K) {
+    for (uint k = 0u; k < DEPTH; k += BLOCK_K) {
         if (STAGES == 1u) barrier();  // the block before has been read
         stage(stage_a + a_place, stage_b + b_place);
         barrier();
         a_at += a_step;
         b_at += b_step;
-        if (k + BLOCK_K < params.k) fetch(a_at, b_at, APART_A * a_stride, APART_B * b_stride);
+        if (k + BLOCK_K < DEPTH) fetch(a_at, b_at, APART_A * a_stride, APART_B * b_stride);
         [[unroll]] for (uint q = 0u; q < BLOCK_K; q += K) {
             [[unroll]] for (uint i = 0u; i < FRAGMENTS_M; ++i) {
                 uint line = tile_row + i * M;
-                uint at = stage_a + (TRANSPOSE_A == 1u ? q * PITCH_A + line / HALVES : line * PITCH_A + q / HALVES);
+                uint at = stage_a + (TRANSPOSE_A == 1u ? q * PITCH_A + line / PER_VECTOR : line * PITCH_A + q / PER_VECTOR);
                 LOAD(a[i], staged_a, at, PITCH_A, TRANSPOSE_A == 1u);
             }
             [[unroll]] for (uint j = 0u; j < FRAGMENTS_N; ++j) {
                 uint line = tile_column + j * N;
-                uint at = stage_b + (TRANSPOSE_B == 1u ? line * PITCH_B + q / HALVES : q * PITCH_B + line / HALVES);
+                uint at = stage_b + (TRANSPOSE_B == 1u ? line * PITCH_B + q / PER_VECTOR : q * PITCH_B + line / PER_VECTOR);
                 LOAD(b[j], staged_b, at, PITCH_B, TRANSPOSE_B == 1u);
             }
             [[unroll]] for (uint i = 0u; i < FRAGMENTS_M; ++i) {

@@ -169,20 +169,25 @@ struct Above {
     std::vector<std::string> extensions;
 };
 Above above_the_floor(std::uint32_t needs) {
-    // Shader, StorageBuffer16BitAccess, the dot products, Float16, VulkanMemoryModel, the forms of matrices.
+    // Shader, StorageBuffer16BitAccess, the dot products, Float16, VulkanMemoryModel, the forms of matrices, bf16,
+    // Int8.
     switch (needs) {
         case kNeedsNothing: return {{1}, {}};
         case kNeedsStorage16: return {{1, 4433}, {}};
         case kNeedsIntegerDot: return {{1, 6018, 6019}, {"SPV_KHR_integer_dot_product"}};
         case kNeedsCooperativeNv: return {{1, 9, 5345, 5357}, {"SPV_NV_cooperative_matrix"}};
         case kNeedsCooperativeKhr: return {{1, 9, 5345, 6022}, {"SPV_KHR_cooperative_matrix"}};
+        case kNeedsCooperativeBf16:
+            return {{1, 5116, 5118, 5345, 6022}, {"SPV_KHR_cooperative_matrix", "SPV_KHR_bfloat16"}};
+        case kNeedsCooperativeI8: return {{1, 39, 5345, 6022}, {"SPV_KHR_cooperative_matrix"}};
         default: return {};
     }
 }
 
 /// Its workgroup deals fragments to subgroups by their numbers, which every Vulkan 1.1 device gives.
 bool shares_among_subgroups(const KernelModule& kernel) {
-    return std::string_view(kernel.name).starts_with("matmul_cooperative_staged_");
+    return std::string_view(kernel.name).starts_with("matmul_cooperative_") ||
+           std::string_view(kernel.name).starts_with("matmul_i8_cooperative_");
 }
 
 // The portable floor: no 16- or 64-bit types, no subgroup operations, no extension; scalar block layout needs no

@@ -15,10 +15,13 @@ struct PathOf {
     std::string_view kernel;
     LowPrecisionPath path;
 };
-constexpr std::array kPaths{
-    PathOf{"matmul", LowPrecisionPath::Storage16}, PathOf{"matmul", LowPrecisionPath::CooperativeMatrix},
-    PathOf{"matmul_i8", LowPrecisionPath::IntegerDot}, PathOf{"perturbed_linear", LowPrecisionPath::Storage16},
-    PathOf{"perturbed_linear", LowPrecisionPath::CooperativeMatrix}};
+constexpr std::array kPaths{PathOf{"matmul", LowPrecisionPath::Storage16},
+                            PathOf{"matmul", LowPrecisionPath::CooperativeMatrix},
+                            PathOf{"matmul", LowPrecisionPath::CooperativeBf16},
+                            PathOf{"matmul_i8", LowPrecisionPath::IntegerDot},
+                            PathOf{"matmul_i8", LowPrecisionPath::CooperativeInt8},
+                            PathOf{"perturbed_linear", LowPrecisionPath::Storage16},
+                            PathOf{"perturbed_linear", LowPrecisionPath::CooperativeMatrix}};
 
 }  // namespace
 

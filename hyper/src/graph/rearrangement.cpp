@@ -194,7 +194,7 @@ std::vector<float> repeated_to(std::span<const float> source, const Shape& from,
     if (from == to) return {source.begin(), source.end()};
     if (is_repeated_whole(from, to)) {
         std::vector<float> out(to.element_count().value_or(0));
-        for (auto to = out.begin(); to != out.end(); to = std::ranges::copy(source, to).out) continue;
+        for (auto at = out.begin(); at != out.end(); at = std::ranges::copy(source, at).out) continue;
         return out;
     }
     return rearranged(source, joined(broadcasting(from, to)));

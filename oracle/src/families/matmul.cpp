@@ -305,6 +305,9 @@ std::vector<MatmulCase> format_cases() {
                     .out = {.offset = 4, .stride = 68},
                     .has_bias = true,
                     .activation = Activation::Relu}});
+    all.push_back({{.m = 32, .n = 64, .k = 48, .a = {.format = kBf16}, .b = {.transposed = true, .format = kBf16}}});
+    all.push_back(
+        {{.m = 16, .n = 32, .k = 32, .batch = 2, .a = {.transposed = true, .format = kBf16}, .b = {.format = kBf16}}});
     // The block of large products on NVIDIA's units; blocks of 16, in a band of eight and a rest; and both operands
     // stored as their transposes.
     all.push_back({{.m = 128, .n = 256, .k = 64, .a = {.format = kF16}, .b = {.transposed = true, .format = kF16}}});

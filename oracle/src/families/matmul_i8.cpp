@@ -26,6 +26,26 @@ class MatmulI8Problem final : public OperationProblem<MatmulI8Desc> {
           bytes_(bytes),
           seed_(seed) {}
 
+    /// Matrix units where they may take the product.
+    [[nodiscard]] std::vector<Configuration> also_checked(const DeviceInfo& info) const override {
+        const ConfigSpace<MatmulI8Config> space = space_of(info, desc());
+        const std::uint32_t subgroup = info.limits.subgroup_size;
+        std::vector<Configuration> checked;
+        for (const I8Dot dot : {kI8OnMatrixUnits, kI8OnMatrixUnitsTwice}) {
+            for (const auto& [subgroups, across, tile] :
+                 {std::array{4U, 2U, 4U}, {4U, 2U, 2U}, {2U, 1U, 1U}, {1U, 1U, 1U}}) {
+                const MatmulI8Config units{.workgroup_size = subgroups * subgroup,
+                                           .lanes_n = across,
+                                           .tile_m = tile,
+                                           .tile_n = tile,
+                                           .dot = dot};
+                if (!space.check(units)) continue;
+                checked.push_back(space.configuration(units));
+                break;
+            }
+        }
+        return checked;
+    }
     [[nodiscard]] std::vector<ByteVector> contents() const override {
         return {bytes_of_values(draw(desc_.a, desc_.m, 50)), bytes_of_values(draw(desc_.b, desc_.n, 51))};
     }
@@ -102,7 +122,8 @@ struct MatmulI8Case {
 };
 
 // Empty extents, one, every rest of k modulo a word, primes, around tiles and blocks of 8 to 64, batches, shared
-// operands, offsets and strides, sums at their largest.
+// operands, offsets and strides, sums at their largest; then what matrix units may take: one fragment or a few, the
+// block of large products on NVIDIA's, several with rows apart, a band of blocks and a rest, sums at their largest.
 constexpr auto kMatmulI8Cases = std::to_array<MatmulI8Case>({
     {{.m = 0, .n = 5, .k = 3}},
     {{.m = 5, .n = 0, .k = 3}},
@@ -130,6 +151,17 @@ constexpr auto kMatmulI8Cases = std::to_array<MatmulI8Case>({
       .out = {.offset = 3, .stride = 13, .batch_stride = 90}}},
     {{.m = 3, .n = 5, .k = 4099}, Bytes::Extreme},
     {{.m = 1, .n = 2, .k = kMaxI8Depth}, Bytes::Extreme},
+    {{.m = 16, .n = 16, .k = 32}},
+    {{.m = 128, .n = 256, .k = 128}},
+    {{.m = 32,
+      .n = 64,
+      .k = 96,
+      .batch = 3,
+      .a = {.offset = 16, .stride = 112},
+      .b = {.stride = 128, .batch_stride = 0},
+      .out = {.offset = 4, .stride = 68}}},
+    {{.m = 144, .n = 48, .k = 32}},
+    {{.m = 32, .n = 16, .k = 4096}, Bytes::Extreme},
 });
 
 Problems matmul_i8_cases(std::uint64_t seed) {

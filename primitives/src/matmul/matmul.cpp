@@ -158,11 +158,10 @@ Result<void> make_product(const Device& device, const DeviceInfo& info, MatmulPi
     const MatmulDesc& desc = made.layout.desc;
     const MatmulConfig& config = made.config;
     if (is_on_matrix_units(config)) {
-        const CooperativeShape shape = cooperative_shape(info).value_or(CooperativeShape{});
         YOLK_TRY(const std::uint64_t budget, loop_budget(device));
         YOLK_TRY(made.chunk, cooperative_chunk(budget, info, desc, config));
         YOLK_TRY(made.product,
-                 device.pipeline(cooperative_kernel(shape, config), cooperative_constants(info, desc, config)));
+                 device.pipeline(cooperative_kernel(info, desc, config), cooperative_constants(info, desc, config)));
         return {};
     }
     YOLK_TRY(made.chunk, matmul_chunk(device, config));

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "matmul_for_gpus.hpp"
+#include "staged_operand.hpp"
 #include "yolk/runtime/loop_budget.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 /// Fragments of a subgroup along either side, and sums of a lane: half of the 255 registers that NVIDIA's have.
 constexpr std::uint32_t kMaxFragments = 8;
 constexpr std::uint32_t kMaxSumsPerLane = 128;
-/// Elements of fp16 in the vectors of 16 bytes that kernels read.
+/// Elements of 16 bits in the vectors of 16 bytes that kernels read.
 constexpr std::uint32_t kHalves = 8;
 /// Of a workgroup that shares its operands.
 constexpr std::uint32_t kLeastLanes = 32;
@@ -26,17 +27,6 @@ bool starts_at(const MatrixLayout& layout, std::uint32_t elements) noexcept {
     return layout.offset % elements == 0 && layout.stride % elements == 0 && layout.batch_stride % elements == 0;
 }
 
-/// One of a block's operands as it is staged, in vectors.
-struct StagedOperand {
-    std::uint32_t lines = 0;
-    std::uint32_t line = 0;
-    [[nodiscard]] std::uint32_t portion(std::uint32_t workgroup_size) const { return lines * line / workgroup_size; }
-    [[nodiscard]] bool comes_out_even(std::uint32_t workgroup_size) const {
-        return line > 0 && lines * line % workgroup_size == 0 && workgroup_size % line == 0;
-    }
-    /// Lines are one vector apart (shaders/matmul/matmul_cooperative_staged.comp).
-    [[nodiscard]] std::uint64_t bytes() const { return std::uint64_t{lines} * (line + 1) * 2 * kHalves; }
-};
 std::uint32_t stages_of(const MatmulConfig& c) { return c.operand_path == kTwiceStagedCooperativeOperands ? 2 : 1; }
 
 std::array<StagedOperand, 2> staged_operands(const MatmulDesc& desc, const MatmulConfig& c) {
@@ -84,8 +74,8 @@ Result<void> check_staged(const DeviceInfo& info, const MatmulDesc& desc, const 
     for (const StagedOperand& operand : staged_operands(desc, c)) {
         bytes += stages_of(c) * operand.bytes();
         if (operand.comes_out_even(c.workgroup_size)) continue;
-        return bad_input("The {} vectors of a block do not come out even on {} invocations.",
-                         operand.lines * operand.line, c.workgroup_size);
+        return bad_input("The {} vectors of a block do not come out even on {} invocations.", operand.vectors(),
+                         c.workgroup_size);
     }
     if (bytes <= info.limits.max_shared_memory_size) return {};
     return bad_input("{} {} bytes of shared memory; the device has {}.",
@@ -124,18 +114,24 @@ std::optional<MatmulConfig> staged_config(const DeviceInfo& info, const MatmulDe
     return found;
 }
 
+/// What the product's operands take on the device; nothing where there are no units for them.
+std::optional<CooperativeShape> shape_of(const DeviceInfo& info, const MatmulDesc& desc) {
+    if (desc.determinism != Determinism::Fast || desc.a.format != desc.b.format) return {};
+    if (desc.a.format == FloatFormat::F32) return {};
+    return cooperative_shape(info, desc.a.format == FloatFormat::F16 ? MatrixOperands::F16 : MatrixOperands::BF16);
+}
+
 }  // namespace
 
 bool fits_matrix_units(const DeviceInfo& info, const MatmulDesc& desc) {
-    const std::optional<CooperativeShape> shape = cooperative_shape(info);
-    if (!shape || desc.determinism != Determinism::Fast) return false;
-    if (desc.a.format != FloatFormat::F16 || desc.b.format != FloatFormat::F16) return false;
+    const std::optional<CooperativeShape> shape = shape_of(info, desc);
+    if (!shape) return false;
     if (desc.k == 0 || desc.m % shape->m != 0 || desc.n % shape->n != 0 || desc.k % shape->k != 0) return false;
     return starts_at(desc.a, kHalves) && starts_at(desc.b, kHalves);
 }
 
 Result<void> check_cooperative(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& c) {
-    const CooperativeShape shape = cooperative_shape(info).value_or(CooperativeShape{.m = 1, .n = 1, .k = 1});
+    const CooperativeShape shape = shape_of(info, desc).value_or(CooperativeShape{.m = 1, .n = 1, .k = 1});
     YOLK_TRY_VOID(check_unused(c));
     YOLK_TRY_VOID(check_block(info, desc, c, shape));
     if (c.operand_path != kCooperativeOperands) return check_staged(info, desc, c, shape);
@@ -161,8 +157,8 @@ std::optional<SubgroupTile> subgroup_tile(const DeviceInfo& info, const Cooperat
 }
 
 std::optional<MatmulConfig> cooperative_config(const DeviceInfo& info, const MatmulDesc& product) {
-    const std::optional<CooperativeShape> shape = cooperative_shape(info);
-    if (!shape || product.determinism != Determinism::Fast) return {};
+    const std::optional<CooperativeShape> shape = shape_of(info, product);
+    if (!shape) return {};
     const ConfigSpace<MatmulConfig> space = space_of(info, product);
     if (const auto staged = staged_config(info, product, space)) return staged;
     constexpr std::array<std::uint32_t, 3> kFragments{4, 2, 1};
@@ -181,33 +177,44 @@ bool writes_out_directly(const MatmulDesc& desc) noexcept {
     return plain && starts_at(desc.out, 4);
 }
 
-const Kernel<abi_mm::Params>& cooperative_kernel(const CooperativeShape& shape, const MatmulConfig& config) noexcept {
-    if (config.operand_path != kCooperativeOperands)
-        return shape.khr ? kernels::kMatmulCooperativeStagedKhr : kernels::kMatmulCooperativeStagedNv;
+const Kernel<abi_mm::Params>& cooperative_kernel(const DeviceInfo& info, const MatmulDesc& desc,
+                                                 const MatmulConfig& config) noexcept {
+    const CooperativeShape shape = shape_of(info, desc).value_or(CooperativeShape{});
+    const bool staged = config.operand_path != kCooperativeOperands;
+    if (shape.a == ComponentType::BF16)
+        return staged ? kernels::kMatmulCooperativeStagedBf16Khr : kernels::kMatmulCooperativeBf16Khr;
+    if (staged) return shape.khr ? kernels::kMatmulCooperativeStagedKhr : kernels::kMatmulCooperativeStagedNv;
     return shape.khr ? kernels::kMatmulCooperativeKhr : kernels::kMatmulCooperativeNv;
 }
 
 // By the loops as the shaders write them (their heads).
+std::uint64_t units_loop_cost(const UnitsLoops& loops) noexcept {
+    const std::uint64_t fragments = loop_cost(loops.rows, loop_cost(loops.columns));
+    std::uint64_t step = loop_cost(loops.rows) + loop_cost(loops.columns) + fragments;
+    std::uint64_t once = loop_cost(loops.rows * loops.columns) + fragments;
+    if (!loops.portions.empty()) {
+        std::uint64_t portions = 0;
+        for (const std::uint32_t portion : loops.portions) portions += loop_cost(portion);
+        step = 2 * portions + loop_cost(loops.fragments_k, step);
+        once += portions;
+    }
+    return once + loop_cost(loops.steps, step);
+}
+
 Result<std::uint32_t> cooperative_chunk(std::uint64_t budget, const DeviceInfo& info, const MatmulDesc& desc,
                                         const MatmulConfig& config) {
-    const CooperativeShape shape = cooperative_shape(info).value_or(CooperativeShape{.m = 1, .n = 1, .k = 1});
+    const CooperativeShape shape = shape_of(info, desc).value_or(CooperativeShape{.m = 1, .n = 1, .k = 1});
     const bool staged = config.operand_path != kCooperativeOperands;
     const SubgroupTile tile = subgroup_tile(info, shape, config).value_or(SubgroupTile{config.block_m, config.block_n});
-    const std::uint64_t rows = tile.rows / shape.m;
-    const std::uint64_t columns = tile.columns / shape.n;
-    const std::uint64_t fragments = loop_cost(rows, loop_cost(columns));
-    std::uint64_t step = loop_cost(rows) + loop_cost(columns) + fragments;
-    std::uint64_t once = loop_cost(rows * columns) + fragments;
-    std::uint64_t steps = desc.k / shape.k;
+    UnitsLoops loops{
+        .rows = tile.rows / shape.m, .columns = tile.columns / shape.n, .fragments_k = 1, .steps = desc.k / shape.k};
     if (staged) {
-        std::uint64_t portions = 0;
+        loops.fragments_k = config.block_k / shape.k;
+        loops.steps = desc.k / config.block_k;
         for (const StagedOperand& operand : staged_operands(desc, config))
-            portions += loop_cost(operand.portion(config.workgroup_size));
-        step = 2 * portions + loop_cost(config.block_k / shape.k, step);
-        once += portions;
-        steps = desc.k / config.block_k;
+            loops.portions.push_back(operand.portion(config.workgroup_size));
     }
-    if (once + loop_cost(steps, step) <= budget) return desc.k;
+    if (units_loop_cost(loops) <= budget) return desc.k;
     return unsupported(
         "The loops of one invocation may cost {} on this device; [matmul] needs more for a k of {} on matrix "
         "units. Use another operand_path than {}.",
@@ -216,7 +223,7 @@ Result<std::uint32_t> cooperative_chunk(std::uint64_t budget, const DeviceInfo& 
 
 std::vector<SpecConstant> cooperative_constants(const DeviceInfo& info, const MatmulDesc& desc,
                                                 const MatmulConfig& config) {
-    const CooperativeShape shape = cooperative_shape(info).value_or(CooperativeShape{});
+    const CooperativeShape shape = shape_of(info, desc).value_or(CooperativeShape{});
     const SubgroupTile tile = subgroup_tile(info, shape, config).value_or(SubgroupTile{config.block_m, config.block_n});
     std::vector<SpecConstant> constants{{abi_mm::kSpecWorkgroupSize, config.workgroup_size},
                                         {abi_mm::kSpecBlockM, config.block_m},

@@ -18,8 +18,8 @@ namespace yolk {
            config.operand_path == kTwiceStagedCooperativeOperands;
 }
 
-/// Whether matrix units may take the product: fp16 operands, Fast, and a shape whose multiples m, n and k are, with
-/// rows where the units want them. `desc` is a layout's.
+/// Whether matrix units may take the product: operands of fp16 or of bf16, Fast, and a shape whose multiples m, n and k
+/// are, with rows where the units want them. `desc` is a layout's.
 [[nodiscard]] bool fits_matrix_units(const DeviceInfo& info, const MatmulDesc& desc);
 
 /// Of a configuration of matrix units: all of its geometry.
@@ -44,8 +44,19 @@ struct SubgroupTile {
 /// Whether the matrix units' sums are what out must hold, where the units can write it.
 [[nodiscard]] bool writes_out_directly(const MatmulDesc& desc) noexcept;
 
-[[nodiscard]] const Kernel<abi::matmul::Params>& cooperative_kernel(const CooperativeShape& shape,
+[[nodiscard]] const Kernel<abi::matmul::Params>& cooperative_kernel(const DeviceInfo& info, const MatmulDesc& desc,
                                                                     const MatmulConfig& config) noexcept;
+/// The loops of an invocation: fragments of its subgroup, those along k of a step, steps, and the vectors of each
+/// operand that it stages in one; none where nothing is staged.
+struct UnitsLoops {
+    std::uint64_t rows = 0;
+    std::uint64_t columns = 0;
+    std::uint64_t fragments_k = 0;
+    std::uint64_t steps = 0;
+    std::vector<std::uint32_t> portions{};
+};
+[[nodiscard]] std::uint64_t units_loop_cost(const UnitsLoops& loops) noexcept;
+
 /// k that one dispatch adds: all of them, or an error where `budget`, of an invocation's loops, does not allow it.
 [[nodiscard]] Result<std::uint32_t> cooperative_chunk(std::uint64_t budget, const DeviceInfo& info,
                                                       const MatmulDesc& desc, const MatmulConfig& config);

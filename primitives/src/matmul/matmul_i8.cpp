@@ -3,8 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <utility>
+#include <vector>
 
+#include "matmul_i8_units.hpp"
 #include "operation_plan.hpp"
+#include "yolk/abi/matmul_i8.h"
 #include "yolk/core/shape.hpp"
 #include "yolk/runtime/loop_budget.hpp"
 #include "yolk/shaders/catalogue.hpp"
@@ -67,14 +72,6 @@ Result<void> check_written_rows(const MatmulI8Desc& desc) {
                      desc.out.batch_stride, matrix);
 }
 
-Result<void> legal_matmul_i8(const DeviceInfo& info, const MatmulI8Desc& /*desc*/, const MatmulI8Config& c) {
-    if (c.workgroup_size % c.lanes_n != 0) return bad_input("lanes_n must divide workgroup_size.");
-    if (c.tile_m * c.tile_n > kMaxSumsI8) return bad_input("An invocation may have {} sums.", kMaxSumsI8);
-    if (c.dot == 1 && !path_is_open(info, LowPrecisionPath::IntegerDot))
-        return bad_input("The path int8-dot is closed on this device; dot must be 0.");
-    return {};
-}
-
 /// A description without kDense, and the bytes that each view must have.
 struct RowsOfViews {
     MatmulI8Desc desc;
@@ -94,6 +91,24 @@ Result<RowsOfViews> lay_out_matmul_i8(const MatmulI8Desc& desc) {
     return layout;
 }
 
+/// Without kDense; as it is where a plan of it is refused anyway.
+MatmulI8Desc resolved_i8(const MatmulI8Desc& desc) {
+    const Result<RowsOfViews> layout = lay_out_matmul_i8(desc);
+    return layout ? layout->desc : desc;
+}
+
+Result<void> legal_matmul_i8(const DeviceInfo& info, const MatmulI8Desc& desc, const MatmulI8Config& c) {
+    if (is_on_matrix_units(c)) {
+        YOLK_TRY_VOID(i8_block(info, resolved_i8(desc), c));
+        return {};
+    }
+    if (c.workgroup_size % c.lanes_n != 0) return bad_input("lanes_n must divide workgroup_size.");
+    if (c.tile_m * c.tile_n > kMaxSumsI8) return bad_input("An invocation may have {} sums.", kMaxSumsI8);
+    if (c.dot == kI8Instruction && !path_is_open(info, LowPrecisionPath::IntegerDot))
+        return bad_input("The path int8-dot is closed on this device; dot must be 0.");
+    return {};
+}
+
 Result<void> check_matmul_i8(const MatmulI8Desc& desc) {
     if (desc.k > kMaxI8Depth) {
         return bad_input(
@@ -111,10 +126,8 @@ ViewShape rows_view_i8(const MatmulI8Desc& desc) {
     return {.extents = {{"words", layout ? (*layout).*kBytes / kBytesPerWord : 0}}, .dtype = DType::I32};
 }
 
-Result<void> check_matmul_i8_loops(const Device& device, const MatmulI8Desc& desc, const MatmulI8Config& config) {
+Result<void> check_matmul_i8_loops(const Device& device, const MatmulI8Desc& desc, std::uint64_t cost) {
     YOLK_TRY(const std::uint64_t budget, loop_budget(device));
-    const std::uint64_t cost =
-        loop_cost(ceil_div(desc.k, kBytesPerWord)) + loop_cost(std::uint64_t{config.tile_m} * config.tile_n);
     if (cost <= budget) return {};
     return unsupported(
         "The loops of one invocation may cost {} on this device; [matmul_i8] needs {} for a k of {}. Use a smaller k.",
@@ -150,37 +163,90 @@ MatmulI8Config matmul_i8_heuristic(const DeviceInfo& info, const MatmulI8Desc& d
     if (info.kind == DeviceKind::Cpu) {
         config = {.workgroup_size = 8, .lanes_n = 8, .tile_m = 8, .tile_n = 8};  // docs/kernels/matmul_i8.md
         if (desc.m < 8) config.tile_m = desc.m < 4 ? 1 : 4;
+    } else if (const auto on_units = i8_config_on_units(info, resolved_i8(desc))) {
+        return *on_units;
     }
-    if (info.features.integer_dot_accelerated && path_is_open(info, LowPrecisionPath::IntegerDot)) config.dot = 1;
+    if (info.features.integer_dot_accelerated && path_is_open(info, LowPrecisionPath::IntegerDot))
+        config.dot = kI8Instruction;
     return config;
 }
 
-std::vector<Knob<MatmulI8Config>> matmul_i8_knobs(const DeviceInfo& /*info*/, const MatmulI8Desc& /*desc*/) {
+std::vector<Knob<MatmulI8Config>> matmul_i8_knobs(const DeviceInfo& info, const MatmulI8Desc& desc) {
+    const bool units = fits_matrix_units(info, resolved_i8(desc));
+    using Values = std::vector<std::uint32_t>;
     return {{"workgroup_size", &MatmulI8Config::workgroup_size, workgroup_sizes()},
-            {"lanes_n", &MatmulI8Config::lanes_n, {1, 4, 8, 16, 32}},
+            {"lanes_n", &MatmulI8Config::lanes_n, units ? Values{1, 2, 4, 8, 16, 32} : Values{1, 4, 8, 16, 32}},
             {"tile_m", &MatmulI8Config::tile_m, {1, 2, 4, 8, 16}},
             {"tile_n", &MatmulI8Config::tile_n, {1, 2, 4, 8}},
-            {"dot", &MatmulI8Config::dot, {0, 1}}};
+            {"dot", &MatmulI8Config::dot, units ? Values{0, 1, 2, 3} : Values{0, 1}}};
 }
 
-Result<PipelinesOf<MatmulI8Desc>> build_matmul_i8(const Device& device, const MatmulI8Desc& desc) {
+}  // namespace
+
+struct MatmulI8Pipelines {
+    PipelineOf<abi_i8::Params> product;
+    I8Block block;  ///< of a workgroup
+};
+
+struct MatmulI8Bindings {
+    BindingOf<abi_i8::Params> product;
+    I8Block block;
+};
+
+namespace {
+
+Result<void> build_on_units(const Device& device, const MatmulI8Desc& desc, MatmulI8Pipelines& made) {
     const MatmulI8Config& config = *desc.config;
-    YOLK_TRY_VOID(check_matmul_i8_loops(device, desc, config));
+    const MatmulI8Desc resolved = resolved_i8(desc);
+    YOLK_TRY(made.block, i8_block(device.info(), resolved, config));
+    YOLK_TRY_VOID(check_matmul_i8_loops(device, desc, i8_units_loop_cost(device.info(), resolved, config, made.block)));
+    YOLK_TRY(made.product,
+             device.pipeline(i8_units_kernel(device.info()), i8_units_constants(device.info(), config, made.block)));
+    return {};
+}
+
+Result<void> build_in_lanes(const Device& device, const MatmulI8Desc& desc, MatmulI8Pipelines& made) {
+    const MatmulI8Config& config = *desc.config;
+    made.block = {.rows = config.workgroup_size / config.lanes_n * config.tile_m,
+                  .columns = config.lanes_n * config.tile_n};
+    YOLK_TRY_VOID(check_matmul_i8_loops(
+        device, desc,
+        loop_cost(ceil_div(desc.k, kBytesPerWord)) + loop_cost(std::uint64_t{config.tile_m} * config.tile_n)));
     const std::array<SpecConstant, 4> constants{{{abi_i8::kSpecWorkgroupSize, config.workgroup_size},
                                                  {abi_i8::kSpecTileM, config.tile_m},
                                                  {abi_i8::kSpecTileN, config.tile_n},
                                                  {abi_i8::kSpecLanesN, config.lanes_n}}};
-    return device.pipeline(config.dot == 1 ? kernels::kMatmulI8Dot : kernels::kMatmulI8Unpacked, constants);
+    const auto& kernel = config.dot == kI8Instruction ? kernels::kMatmulI8Dot : kernels::kMatmulI8Unpacked;
+    YOLK_TRY(made.product, device.pipeline(kernel, constants));
+    return {};
 }
 
-void record_matmul_i8(Recorder& recorder, const BindingsOf<MatmulI8Desc>& binding, const MatmulI8Desc& desc) noexcept {
-    const MatmulI8Config& config = *desc.config;
-    const std::uint64_t block_m = std::uint64_t{config.workgroup_size} / config.lanes_n * config.tile_m;
-    const std::uint64_t block_n = std::uint64_t{config.lanes_n} * config.tile_n;
-    recorder.dispatch(binding, matmul_i8_params(desc),
-                      LinearGrid{.groups = ceil_div<std::uint64_t>(desc.m, block_m) *
-                                           ceil_div<std::uint64_t>(desc.n, block_n) * desc.batch,
-                                 .cost_per_group = block_m * block_n * (std::uint64_t{desc.k} + 1)});
+Result<PipelinesOf<MatmulI8Desc>> build_matmul_i8(const Device& device, const MatmulI8Desc& desc) {
+    auto made = std::make_shared<MatmulI8Pipelines>();
+    YOLK_TRY_VOID(is_on_matrix_units(*desc.config) ? build_on_units(device, desc, *made)
+                                                   : build_in_lanes(device, desc, *made));
+    return PipelinesOf<MatmulI8Desc>(std::move(made));
+}
+
+Result<BindingsOf<MatmulI8Desc>> bind_matmul_i8(const Device& device, const MatmulI8Desc& /*desc*/,
+                                                const PipelinesOf<MatmulI8Desc>& made, const MatmulI8Views& views,
+                                                const BufferView& /*scratch*/) {
+    auto bound = std::make_shared<MatmulI8Bindings>();
+    bound->block = made->block;
+    // A binding may not be empty; with a k of 0 nothing is read.
+    const auto or_out = [&](const BufferView& view) { return view.empty() ? views.out : view; };
+    const std::array all{or_out(views.a), or_out(views.b), views.out};
+    YOLK_TRY(bound->product, device.bind(made->product, all));
+    return BindingsOf<MatmulI8Desc>(std::move(bound));
+}
+
+void record_matmul_i8(Recorder& recorder, const BindingsOf<MatmulI8Desc>& bound, const MatmulI8Desc& desc) noexcept {
+    const std::uint64_t rows = bound->block.rows;
+    const std::uint64_t columns = bound->block.columns;
+    recorder.dispatch(bound->product, matmul_i8_params(desc),
+                      LinearGrid{.groups = ceil_div<std::uint64_t>(desc.m, rows) *
+                                           ceil_div<std::uint64_t>(desc.n, columns) * desc.batch,
+                                 .cost_per_group = rows * columns * (std::uint64_t{desc.k} + 1)});
 }
 
 }  // namespace
@@ -203,6 +269,7 @@ const Operation<MatmulI8Desc>& operation_of<MatmulI8Desc>() {
         .unit = &matmul_i8_unit,
         .check = &check_matmul_i8,
         .build = &build_matmul_i8,
+        .bind = &bind_matmul_i8,
         .record = &record_matmul_i8,
     };
     return kOperation;

@@ -287,6 +287,20 @@ std::vector<Knob<PerturbedLinearConfig>> perturbed_linear_knobs(const DeviceInfo
 
 namespace {
 
+/// Not on CPU drivers, whose units are there to be tested.
+std::optional<PerturbedLinearConfig> default_on_units(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
+    if (info.kind == DeviceKind::Cpu) return {};
+    const MatmulDesc product = base_product(info, desc, kBaseOnMatrixUnits);
+    if (!product.config || !pays_on_units(product, *product.config)) return {};
+    return PerturbedLinearConfig{.workgroup_size = 64,
+                                 .block_m = 32,
+                                 .block_n = 32,
+                                 .tile_m = 4,
+                                 .tile_n = 4,
+                                 .projection_workgroup = 64,
+                                 .base = kBaseOnMatrixUnits};
+}
+
 PerturbedLinearConfig default_of_one_chain(const DeviceInfo& info, const PerturbedLinearDesc& desc,
                                            const ConfigSpace<PerturbedLinearConfig>& space) {
     const auto first_legal = [&](const auto& candidates) {
@@ -311,11 +325,13 @@ PerturbedLinearConfig default_of_one_chain(const DeviceInfo& info, const Perturb
 
 }  // namespace
 
-// Members that share x share x W^T, from a few members on; not of a small W, where a dispatch more costs what it saves.
+// Matrix units where they pay. Else members that share x share x W^T, from a few members on; not of a small W, where a
+// dispatch more costs what it saves.
 PerturbedLinearConfig perturbed_linear_heuristic(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
     constexpr std::uint32_t kFewMembers = 4;
     constexpr std::uint64_t kSmallWeights = 4096;
     const ConfigSpace<PerturbedLinearConfig> space = space_of(info, desc);
+    if (const auto units = default_on_units(info, desc); units && space.check(*units)) return *units;
     const PerturbedLinearConfig chain = default_of_one_chain(info, desc, space);
     if (!desc.shared_input || desc.members <= kFewMembers || std::uint64_t{desc.in} * desc.out < kSmallWeights)
         return chain;

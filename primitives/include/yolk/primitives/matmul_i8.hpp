@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
-#include "yolk/abi/matmul_i8.h"
 #include "yolk/primitives/matmul.hpp"
 #include "yolk/primitives/operation.hpp"
 
@@ -15,13 +15,22 @@ namespace yolk {
 /// The largest k: (2^31 - 1) / 2^14 products, so that no sum overflows.
 inline constexpr std::uint32_t kMaxI8Depth = 131071;
 
-/// Tuning parameters; any valid configuration gives the same bytes.
+/// What multiplies.
+enum I8Dot : std::uint32_t {
+    kI8Unpacked = 0,
+    kI8Instruction = 1,         ///< the dot-product instruction (path int8-dot)
+    kI8OnMatrixUnits = 2,       ///< matrix units (path cooperative-int8), operands through shared memory
+    kI8OnMatrixUnitsTwice = 3,  ///< likewise, in two blocks that alternate: one barrier for each instead of two
+};
+
+/// Tuning parameters; any valid configuration gives the same bytes. On matrix units `lanes_n` counts subgroups, and
+/// tiles fragments of a subgroup.
 struct MatmulI8Config {
     std::uint32_t workgroup_size = 64;
     std::uint32_t lanes_n = 8;  ///< invocations side by side along n; divides workgroup_size
     std::uint32_t tile_m = 4;   ///< rows of an invocation
     std::uint32_t tile_n = 4;   ///< columns of an invocation
-    std::uint32_t dot = 0;      ///< 1: by the dot-product instruction (path int8-dot)
+    std::uint32_t dot = kI8Unpacked;
     friend bool operator==(const MatmulI8Config&, const MatmulI8Config&) = default;
 };
 
@@ -38,10 +47,14 @@ struct MatmulI8Views {
     BufferView out;  ///< int32
 };
 
+struct MatmulI8Pipelines;
+struct MatmulI8Bindings;
+
 struct MatmulI8Desc {
     using Config = MatmulI8Config;
     using Views = MatmulI8Views;
-    using Params = abi::matmul_i8::Params;
+    using Pipelines = std::shared_ptr<const MatmulI8Pipelines>;
+    using Bindings = std::shared_ptr<const MatmulI8Bindings>;
 
     std::uint32_t m = 0;  ///< rows of a and out; 0 is legal, for n and batch, too
     std::uint32_t n = 0;  ///< rows of b, columns of out
@@ -53,8 +66,8 @@ struct MatmulI8Desc {
     std::optional<MatmulI8Config> config{};  ///< unset: the device's table, else the heuristic
 };
 
-/// `dot` of its space is open where the path int8-dot is; its heuristic takes the instruction where the driver says
-/// that it is faster.
+/// `dot` of its space is open where the paths int8-dot and cooperative-int8 are; its heuristic takes matrix units for
+/// large products on GPUs, and the instruction where the driver says that it is faster.
 template <>
 const Operation<MatmulI8Desc>& operation_of<MatmulI8Desc>();
 /// One dispatch, no barrier.

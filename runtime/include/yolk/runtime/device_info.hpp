@@ -87,6 +87,7 @@ struct DeviceFeatures {
     bool integer_dot_accelerated = false;
     bool cooperative_matrix_khr = false;
     bool cooperative_matrix_nv = false;
+    bool bfloat16_matrices = false;  ///< VK_KHR_shader_bfloat16, for cooperative matrices
     bool buffer_device_address = false;
     bool push_descriptor = false;
     bool subgroup_size_control = false;
@@ -96,7 +97,7 @@ struct DeviceFeatures {
 };
 
 /// What the elements of a cooperative matrix are; numbers follow VkComponentTypeNV, which the KHR form kept.
-enum class ComponentType : std::uint32_t { F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64 };
+enum class ComponentType : std::uint32_t { F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, BF16 = 1000141000 };
 
 /// One multiplication that a device's matrix units do, over a subgroup: result[m, n] = a[m, k] b[k, n] + c[m, n].
 struct CooperativeShape {

@@ -13,9 +13,18 @@ ABI_CONST uint kBindingCount = 3;
 ABI_CONST uint kUniformMask = 0;
 
 ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256
-ABI_CONST uint kSpecTileM = 1;          // rows of an invocation
-ABI_CONST uint kSpecTileN = 2;          // columns of an invocation
+ABI_CONST uint kSpecTileM = 1;          // rows of an invocation; of a subgroup in matmul_i8_cooperative_*
+ABI_CONST uint kSpecTileN = 2;          // columns likewise
 ABI_CONST uint kSpecLanesN = 3;         // invocations side by side along n; divides the workgroup
+// matmul_i8_cooperative_*, which read vectors of 16 bytes, of 8 in the narrow one: a block of a workgroup, its k, the
+// blocks in shared memory at once, a fragment's shape.
+ABI_CONST uint kSpecBlockM = 4;
+ABI_CONST uint kSpecBlockN = 5;
+ABI_CONST uint kSpecBlockK = 6;
+ABI_CONST uint kSpecStages = 7;
+ABI_CONST uint kSpecShapeM = 8;
+ABI_CONST uint kSpecShapeN = 9;
+ABI_CONST uint kSpecShapeK = 10;
 
 struct Params {
     uint m;

@@ -40,7 +40,8 @@ ABI_CONST uint kNestedLoop = 1;  // outer * inner iterations of the inner loop
 // probe_integer_dot: a case is {a, b, c, unused}; the result is c + the dot product of a's and b's four signed bytes.
 // probe_storage16: a case is eight 16-bit words h; the result is the sum of (2 i + 1) h_i.
 ABI_CONST uint kHalvesPerCase = 8;
-// probe_cooperative_*: cases are fp16, a [m, k] and behind it b [k, n]; results fp32 [2, m, n]: operands from the buffer, and staged.
+// probe_cooperative_*: cases are fp16, bf16 or int8, a [m, k] and behind it b [k, n]; results fp32, or int32 of int8,
+// [2, m, n]: operands from the buffer, and staged.
 
 // A generator of full period (Knuth's constants): no compiler has a closed form for n steps, and the state tells n.
 ABI_CONST uint kStepMultiplier = 1664525u;

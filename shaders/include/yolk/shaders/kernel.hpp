@@ -16,6 +16,9 @@ enum KernelNeeds : std::uint32_t {
     kNeedsIntegerDot = 2,      ///< DotProduct, DotProductInput4x8BitPacked
     kNeedsCooperativeNv = 4,   ///< CooperativeMatrixNV, and with it Float16, VulkanMemoryModel
     kNeedsCooperativeKhr = 8,  ///< CooperativeMatrixKHR, likewise
+    kNeedsCooperativeBf16 =
+        16,  ///< CooperativeMatrixKHR, BFloat16TypeKHR, BFloat16CooperativeMatrixKHR, VulkanMemoryModel
+    kNeedsCooperativeI8 = 32,  ///< CooperativeMatrixKHR, Int8, VulkanMemoryModel
 };
 
 struct KernelModule {
