@@ -131,9 +131,9 @@ TEST(khr_form, names_bf16_and_signs) {
                 of_floats.assign(one.operands.begin() + 2, one.operands.end());
             if (one.opcode == 4459) of_products.assign(one.operands.begin() + 5, one.operands.end());
         }
-        using Words = std::vector<std::uint32_t>;
-        EXPECT_EQ(of_floats, halves == HalfForm::BF16 ? Words{0} : Words{}) << khr->name;
-        EXPECT_EQ(of_products, khr->needs == kNeedsCooperativeI8 ? Words{0xF} : Words{}) << khr->name;
+        EXPECT_EQ(of_floats, halves == HalfForm::BF16 ? std::vector{0U} : std::vector<std::uint32_t>{}) << khr->name;
+        EXPECT_EQ(of_products, khr->needs == kNeedsCooperativeI8 ? std::vector{0xFU} : std::vector<std::uint32_t>{})
+            << khr->name;
     }
 }
 
