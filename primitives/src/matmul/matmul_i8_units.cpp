@@ -107,7 +107,7 @@ std::optional<MatmulI8Config> i8_config_on_units(const DeviceInfo& info, const M
             std::max({info.limits.subgroup_size, 32U, block.rows * block.columns / block.sums_per_lane});
         const MatmulConfig whole{.workgroup_size = lanes, .block_m = block.rows, .block_n = block.columns};
         const auto tile = subgroup_tile(info, *shape, whole);
-        if (!tile || !pays_on_units(product, whole)) continue;
+        if (!tile || !pays_on_units(info, product, whole)) continue;
         const MatmulI8Config config{.workgroup_size = lanes,
                                     .lanes_n = block.columns / tile->columns,
                                     .tile_m = tile->rows / shape->m,

@@ -291,7 +291,7 @@ namespace {
 std::optional<PerturbedLinearConfig> default_on_units(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
     if (info.kind == DeviceKind::Cpu) return {};
     const MatmulDesc product = base_product(info, desc, kBaseOnMatrixUnits);
-    if (!product.config || !pays_on_units(product, *product.config)) return {};
+    if (!product.config || !pays_on_units(info, product, *product.config)) return {};
     return PerturbedLinearConfig{.workgroup_size = 64,
                                  .block_m = 32,
                                  .block_n = 32,

@@ -149,7 +149,7 @@ Result<double> measure_multiply_adds_per_second(const Device& device, Dispatcher
             if (!path_is_open(info, LowPrecisionPath::IntegerDot)) return 0.0;
             return measure_lanes(device, dispatcher, true, until);
         case ArithmeticUnit::MatrixF16:
-            if (const auto shape = cooperative_shape(info))
+            if (const auto shape = cooperative_shape(info, MatrixOperands::F16))
                 return measure_matrix_units(device, dispatcher, *shape, until);
             return 0.0;
         case ArithmeticUnit::Other: return 0.0;
