@@ -32,7 +32,7 @@ class command_faults : public ::yolk::testing::DeviceTest {
                                            "train",
                                            "cartpole",
                                            "--device",
-                                           std::string(of_driver()),
+                                           index_,
                                            "--population",
                                            "8",
                                            "--max-steps",
@@ -58,10 +58,9 @@ class command_faults : public ::yolk::testing::DeviceTest {
         err_ = ::testing::internal::GetCapturedStderr();
         return code;
     }
-    [[nodiscard]] std::string_view of_driver() const {
-        return device_name() == "lavapipe" ? "llvmpipe" : "SwiftShader";
-    }
 
+    /// As `--device` takes it; found before anything fails.
+    const std::string index_ = std::to_string(::yolk::testing::device_index(device_name()));
     FaultInjector faults_;
     std::filesystem::path folder_;
     std::string out_, err_;
@@ -88,7 +87,7 @@ TEST_P(command_faults, device_that_computes_wrongly) {
 }
 
 TEST_P(command_faults, a_driver_that_only_compiles_is_listed_inspected_and_refused_otherwise) {
-    const std::string device(of_driver());
+    const std::string& device = index_;
     faults_.empty_submissions(true);
     EXPECT_EQ(run_here({"yolk", "devices", "--device", device}), 0) << err_;
     EXPECT_THAT(out_, HasSubstr("NOTHING CAN BE RUN"));
@@ -127,8 +126,8 @@ TEST(dealt_devices, are_those_that_execute) {
 }
 
 TEST_P(command_faults, inspect_goes_on_after_a_refused_pipeline) {
-    const std::vector<std::string> inspect{
-        "yolk", "inspect", "optimizer elements=9", "noise elements=64", "--device", std::string(of_driver()), "--json"};
+    const std::vector<std::string> inspect{"yolk", "inspect", "optimizer elements=9", "noise elements=64", "--device",
+                                           index_, "--json"};
     faults_.fail_nth_call(UINT64_MAX, FaultKind::OutOfDeviceMemory);
     ASSERT_EQ(run_here(inspect), 0) << err_;
     // Backwards from the end: the last pipeline is noise's, the one before it the optimizer's.
@@ -148,9 +147,8 @@ TEST_P(command_faults, inspect_goes_on_after_a_refused_pipeline) {
 }
 
 TEST_P(command_faults, wrong_results_are_not_timed) {
-    const std::vector<std::string> bench{
-        "yolk",     "bench",     "kernel",           "--device", std::string(of_driver()),
-        "--kernel", "optimizer", "--configurations", "1",        "--json"};
+    const std::vector<std::string> bench{"yolk",     "bench",     "kernel",           "--device", index_,
+                                         "--kernel", "optimizer", "--configurations", "1",        "--json"};
     faults_.spoil_multiplications(true);
     EXPECT_EQ(run_here(bench), 1);
     EXPECT_EQ(out_, "");

@@ -311,8 +311,15 @@ TEST_P(hanging, timeout_of_a_wait_gives_nothing_up) {
     EXPECT_OK(slow.work());
 }
 
+/// In a child, which ends with handles alive. The newer validation layer (1.4.309) crashes there, so it is not asked.
+class process_of_hanging : public losing {
+   protected:
+    void SetUp() override { ASSERT_OK_AND_ASSIGN(instance_, Instance::create()); }
+};
+YOLK_FOR_EACH_DEVICE(process_of_hanging);
+
 // A child's work waits for a gate that no one opens.
-TEST_P(hanging, does_not_keep_the_process_from_ending) {
+TEST_P(process_of_hanging, ends) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     const auto hang_and_end = [this] {
         {
@@ -360,7 +367,7 @@ class Stopper {
 };
 
 // Ctrl-Z in the midst of a wait, and fg later than the limit. What the child waits for comes a little after it goes on.
-TEST_P(hanging, is_not_a_process_that_was_stopped) {
+TEST_P(process_of_hanging, may_be_stopped_for_a_while) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     const auto stop_and_go_on = [this] {
         bool finished = false;

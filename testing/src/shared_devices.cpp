@@ -96,7 +96,11 @@ std::vector<TestDevice> devices_of(std::span<const DeviceInfo> infos) {
 /// In the loader's order.
 const std::vector<TestDevice>& present_devices() {
     std::vector<TestDevice>& present = shared().present;
-    if (present.empty()) present = devices_of(instance().devices());
+    if (!present.empty()) return present;
+    // Names need no layer, which may not load, or may crash where a process ends with its instance alive.
+    const std::optional<Instance>& made = shared().instance;
+    const Instance instance = made.has_value() ? *made : required(Instance::create());
+    present = devices_of(instance.devices());
     return present;
 }
 
@@ -107,7 +111,8 @@ SharedDevice& opened_device(const std::string& name, MemoryPolicy policy, bool a
         // A fixed size of submissions: it would follow the times, a driver's first compilation among them, and tests
         // count dispatches.
         constexpr std::uint64_t kSubmissionCost = std::uint64_t{1} << 30U;
-        Device device = required(Device::create(instance(), device_index(name),
+        const Instance& on = instance();
+        Device device = required(Device::create(on, device_index(name),
                                                 {.memory_policy = settled,
                                                  .pipeline_cache_folder = kernels_folder(),
                                                  .max_submission_cost = kSubmissionCost}));

@@ -15,7 +15,6 @@ TOOLS = os.path.join(ROOT, "tools/gpu_compilers")
 sys.path[:0] = [TOOLS, os.path.join(os.path.dirname(os.path.abspath(__file__)), "gpu_compilers")]
 import judge  # noqa: E402
 import shapes  # noqa: E402
-import topics  # noqa: E402
 import write_page  # noqa: E402
 from coverage_cases import Coverage  # noqa: E402, F401
 from folder import Folder  # noqa: E402
@@ -244,36 +243,6 @@ class Shapes(unittest.TestCase):
         self.assertEqual([one.text for one in shapes.plain_of(listed)], ["matmul m=1"])
         self.assertEqual([one.text for one in shapes.chosen_of(listed, "navi31")], ["matmul m=1 with a=1 b=2", "matmul m=1 with a=3"])
         self.assertEqual([one.text for one in shapes.chosen_of(listed, "m1")], ["matmul m=1 with a=3"])
-
-
-class Topics(Folder):
-    def topics(self, *texts):
-        for i, text in enumerate(texts):
-            self.write(f"{i}_test.cpp", text)
-        done = self.run_tool(topics, self.folder.name)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout.split()
-
-    def test_those_that_take_devices(self):
-        takes = "    on(shared_device(name));\n}\n"
-        self.assertEqual(self.topics("TEST(one, a) {\n" + takes, "TEST(two, a) {\n}\nTEST(three, a) {\n" + takes), ["one", "three"])
-        self.assertEqual(self.topics("TEST(one, a) {\n}\n// shared_device(x)\n", "TEST_P(two, a) {\n" + takes), [])
-
-    def test_those_whose_fixture_does(self):
-        self.write("fixture.hpp", "Device::create(instance, 0)\n")
-        self.assertEqual(self.topics('#include "fixture.hpp"\nTEST_F(one, a) {\n}\n', "TEST(two, a) {\n}\n"), ["one"])
-
-    def test_not_those_that_start_processes(self):
-        self.assertEqual(self.topics("TEST(one, a) {\n    devices();\n    fork();\n}\n"), [])
-
-    def test_of_the_repository(self):
-        """Where there are pools, ranks and whole runs."""
-        for module, some in (("evolve", {"device_pool", "ranks"}), ("hyper", {"pooled_optimize", "pooled_population"}), ("train", {"pool", "learning"})):
-            done = self.run_tool(topics, os.path.join(ROOT, module, "tests"))
-            self.assertLessEqual(some, set(done.stdout.split()), module)
-
-    def test_bad_input(self):
-        self.assertEqual(self.run_tool(topics, self.path("absent")).returncode, 2)
 
 
 if __name__ == "__main__":
