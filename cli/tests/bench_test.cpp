@@ -60,9 +60,25 @@ TEST(bench, kernel_beside_the_textbooks_at_its_shape) {
     EXPECT_THAT(json["problem"].get<std::string>(), HasSubstr("40"));
     EXPECT_TRUE(json["wrong"].empty());
     EXPECT_EQ(json["dispatches"], 1);
+    EXPECT_TRUE(json["oracle_elements"].is_null()) << "all of them were";
+    EXPECT_EQ(json["unit"], "fp32 lanes");
+    EXPECT_GT(json["of_limit"], 0.0);
     EXPECT_GT(json["textbook_gflops"], 0.0);
     EXPECT_NEAR(json["over_textbook"].get<double>() * json["textbook_gflops"].get<double>(),
                 json["gflops"].get<double>(), 1e-6 * json["gflops"].get<double>());
+}
+
+// 2^32 operations and a few: the oracle computes a part of them.
+TEST(bench, kernel_of_a_large_product_is_proven_by_a_sample) {
+    std::vector<std::string> command{"bench", "kernel", "--shape", "m=1300 n=1300 k=1280", "--configurations", "1"};
+    // What the driver is quick at.
+    for (const char* knob :
+         {"operand_path=3", "tile_m=16", "tile_n=8", "block_k=16", "vector_width=4", "workgroup_size=8", "split_k=1"})
+        command.insert(command.end(), {"--where", knob});
+    const Ran ran = run_command(command, only(kLavapipe));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("4096 of 1690000 elements were computed in double"));
+    EXPECT_THAT(ran.out, HasSubstr("of the multiply-add limit of fp32 lanes"));
 }
 
 TEST(bench, steps_as_json) {

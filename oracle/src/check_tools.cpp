@@ -32,7 +32,7 @@ ByteVector bytes_in_format(FloatFormat format, const std::vector<float>& values)
 }
 
 void verify_words_against_twin(CheckReport& report, const std::string& case_name, std::span<const std::uint32_t> got,
-                               std::span<const std::uint32_t> twin) {
+                               std::span<const std::uint32_t> twin, std::span<const std::uint64_t> elements) {
     if (got.size() != twin.size()) {
         report.fail(fmt::format("{}: {} elements came, the twin has {}.", case_name, got.size(), twin.size()));
         return;
@@ -47,11 +47,11 @@ void verify_words_against_twin(CheckReport& report, const std::string& case_name
     report.twin_mismatches += mismatches;
     report.fail(fmt::format(
         "{}: {} of {} elements differ from the exact twin; the first is element {}: {:#010x} where {:#010x} is right.",
-        case_name, mismatches, got.size(), first, got[first], twin[first]));
+        case_name, mismatches, got.size(), elements.empty() ? first : elements[first], got[first], twin[first]));
 }
 
 void verify_against_oracle(CheckReport& report, const std::string& case_name, std::span<const double> got,
-                           std::span<const OracleValue> oracle) {
+                           std::span<const OracleValue> oracle, std::span<const std::uint64_t> elements) {
     if (got.size() != oracle.size()) {
         report.fail(fmt::format("{}: {} elements came, the oracle has {}.", case_name, got.size(), oracle.size()));
         return;
@@ -62,12 +62,13 @@ void verify_against_oracle(CheckReport& report, const std::string& case_name, st
         const double error = error_in_tolerances(got[i], oracle[i]);
         if (error > worst) worst = error, where = i;
     }
+    const std::uint64_t element = elements.empty() ? where : elements[where];
     if (worst > report.worst_error) {
         report.worst_error = worst;
-        report.worst_case = fmt::format("{}, element {}", case_name, where);
+        report.worst_case = fmt::format("{}, element {}", case_name, element);
     }
     if (worst <= 1.0) return;
-    report.fail(fmt::format("{}: element {} is {:.9g} where the oracle has {:.9g} +- {:.3g}.", case_name, where,
+    report.fail(fmt::format("{}: element {} is {:.9g} where the oracle has {:.9g} +- {:.3g}.", case_name, element,
                             got[where], oracle[where].value, oracle[where].tolerance));
 }
 

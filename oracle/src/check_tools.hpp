@@ -64,13 +64,13 @@ template <class Record>
     return context.dispatcher.run(recorder);
 }
 
-/// Holds 4-byte elements to the exact twin, bit by bit; where is the flat index.
+/// Holds 4-byte elements to the exact twin, bit by bit; where is the flat index, or of a sample one of `elements`.
 void verify_words_against_twin(CheckReport& report, const std::string& case_name, std::span<const std::uint32_t> got,
-                               std::span<const std::uint32_t> twin);
+                               std::span<const std::uint32_t> twin, std::span<const std::uint64_t> elements = {});
 
-/// Holds elements to the oracle in units of the tolerance; keeps the worst with its place.
+/// Holds elements to the oracle in units of the tolerance; keeps the worst with its place, as above.
 void verify_against_oracle(CheckReport& report, const std::string& case_name, std::span<const double> got,
-                           std::span<const OracleValue> oracle);
+                           std::span<const OracleValue> oracle, std::span<const std::uint64_t> elements = {});
 template <class T>
 void verify_against_oracle(CheckReport& report, const std::string& case_name, const std::vector<T>& got,
                            const std::vector<OracleValue>& oracle) {

@@ -12,6 +12,7 @@
 #include "check_tools.hpp"
 #include "family_runs.hpp"
 #include "gpu_defaults.hpp"
+#include "sampled_proof.hpp"
 #include "yolk/core/hash.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/problem_memory.hpp"
@@ -24,6 +25,9 @@ struct FamilyCase {
     const Problem& problem;
     const std::vector<ProblemBuffer>& buffers;
     const std::vector<Expected>& expected;
+    /// In place of `expected`: of the one output a sample, and where its words go.
+    const SampledProof* sampled = nullptr;
+    std::vector<std::uint32_t>* output = nullptr;
 };
 
 std::vector<double> values_of(std::span<const std::uint32_t> words, ElementType element) {
@@ -37,6 +41,10 @@ std::vector<double> values_of(std::span<const std::uint32_t> words, ElementType 
         }
     }
     return values;
+}
+
+bool are_same(std::span<const std::byte> a, std::span<const std::byte> b) {
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
 std::vector<std::uint32_t> words_of_bytes(std::span<const std::byte> bytes) {
@@ -106,8 +114,13 @@ Result<void> verify_buffers(CheckReport& report, const std::string& name, const 
         YOLK_TRY_VOID(verify_guards(report, name, guarded[i], buffer.name.c_str()));
         YOLK_TRY(std::vector<std::uint32_t> words, guarded[i].download<std::uint32_t>());
         if (buffer.role == BufferRole::Input) {
-            if (words != words_of_bytes(buffer.contents))
+            if (!are_same(std::as_bytes(std::span(words)), buffer.contents))
                 report.fail(fmt::format("{}: the input {} was changed.", name, buffer.name));
+            continue;
+        }
+        if (c.sampled != nullptr) {
+            c.sampled->verify_sample(report, fmt::format("{}, {}", name, buffer.name), words);
+            *c.output = std::move(words);
             continue;
         }
         const Expected& expected = c.expected.at(next++);
@@ -115,7 +128,7 @@ Result<void> verify_buffers(CheckReport& report, const std::string& name, const 
         verify_output(report, name, buffer, expected, poison, words);
         outputs.push_back(std::move(words));
     }
-    c.problem.verify(report, name, outputs);
+    if (c.sampled == nullptr) c.problem.verify(report, name, outputs);
     return {};
 }
 
@@ -265,14 +278,62 @@ Result<CheckReport> check_problems(const CheckContext& context, const Family& fa
     return check(context, family, problems, {});
 }
 
-ProblemProof::ProblemProof(const Problem& problem)
-    : problem_(problem), buffers_(problem.buffers()), expected_(problem.expected()) {}
+ProblemProof::ProblemProof(const Problem& problem, const ProofOptions& options)
+    : problem_(problem), buffers_(problem.buffers()) {
+    if (problem.work().operations > options.sampled_above) {
+        if (auto elements = problem.elements(buffers_))
+            sampled_ = std::make_unique<SampledProof>(std::move(elements), options.sampled_elements);
+    }
+    if (!sampled_) expected_ = problem.expected();
+}
+ProblemProof::~ProblemProof() = default;
+
+std::optional<ProblemProof::Sample> ProblemProof::sample() const {
+    if (!sampled_) return std::nullopt;
+    return Sample{.elements = sampled_->sampled(), .of = sampled_->of()};
+}
+
+std::string sample_text(const ProblemProof::Sample& sample) {
+    return fmt::format(
+        "{} of {} elements were computed in double; all of them were compared with the first configuration's.",
+        sample.elements, sample.of);
+}
+
+namespace {
+
+/// The first run that is right is made once more, with the other poison.
+Result<void> prove_by_sample(const CheckContext& context, const FamilyCase& c, SampledProof& sampled,
+                             const Configuration& configuration, std::size_t poison, CheckReport& report) {
+    const auto run = [&](std::uint32_t with, std::vector<std::uint32_t>& output) {
+        const FamilyCase one{c.problem, c.buffers, c.expected, &sampled, &output};
+        return run_once(context, one, configuration, with, report, nullptr);
+    };
+    const std::string name =
+        fmt::format("{}; {}", c.problem.name(), c.problem.space(context.device.info()).text(configuration));
+    std::vector<std::uint32_t> output;
+    YOLK_TRY_VOID(run(kPoisons.at(poison), output));
+    if (report.failure_count != 0) return {};
+    if (!sampled.wants_first()) {
+        sampled.verify_rest(report, name, std::move(output), kPoisons.at(poison));
+        return {};
+    }
+    std::vector<std::uint32_t> again;
+    YOLK_TRY_VOID(run(kPoisons.at(1 - poison), again));
+    if (report.failure_count == 0) sampled.keep_first(report, name, std::move(output), again);
+    return {};
+}
+
+}  // namespace
 
 Result<CheckReport> ProblemProof::prove(const CheckContext& context, const Configuration& configuration,
                                         std::size_t poison) const {
     CheckReport report;
-    YOLK_TRY_VOID(
-        run_once(context, {problem_, buffers_, expected_}, configuration, kPoisons.at(poison), report, nullptr));
+    const FamilyCase all{problem_, buffers_, expected_};
+    if (sampled_) {
+        YOLK_TRY_VOID(prove_by_sample(context, all, *sampled_, configuration, poison, report));
+    } else {
+        YOLK_TRY_VOID(run_once(context, all, configuration, kPoisons.at(poison), report, nullptr));
+    }
     report.runs = report.runs_of_part = 1;
     report.configurations = report.configurations_of_all = 1;
     return report;

@@ -60,6 +60,15 @@ Result<void> wait_for_copy(Dispatcher::Impl& impl, std::size_t piece) {
     return serial == 0 ? Result<void>() : impl.wait_or_give_up(serial);
 }
 
+/// Between staging and the caller's bytes. Threads are started by the first transfer of more than one piece: programs
+/// that move little have none.
+void copy_on_host(Dispatcher::Impl& impl, bool pieces, std::span<std::byte> to, std::span<const std::byte> from) {
+    std::optional<CopyTeam>& team = impl.transfers.team;
+    if (pieces && !team) team.emplace(CopyTeam::helpers_for(std::thread::hardware_concurrency()));
+    if (team) return team->copy(to, from);
+    std::memcpy(to.data(), from.data(), from.size());
+}
+
 Result<void> staged_upload(Dispatcher& dispatcher, Dispatcher::Impl& impl, const BufferView& to,
                            std::span<const std::byte> bytes) {
     StagingRing& ring = impl.transfers.up;
@@ -69,7 +78,7 @@ Result<void> staged_upload(Dispatcher& dispatcher, Dispatcher::Impl& impl, const
         const std::size_t now = std::min(ring.piece_bytes(), bytes.size() - done);
         YOLK_TRY_VOID(wait_for_copy(impl, piece));
         const BufferView staging = ring.piece(piece, now);
-        std::memcpy(staging.mapped().data(), bytes.data() + done, now);
+        copy_on_host(impl, ring.pieces() > 1, staging.mapped(), bytes.subspan(done, now));
         YOLK_TRY_VOID(staging.buffer->flush(staging.offset_bytes, now));
         YOLK_TRY_VOID(submit_copy(dispatcher, impl, piece, Direction::Up, to.part(done, now)));
         piece = (piece + 1) % ring.pieces();
@@ -94,7 +103,7 @@ Result<void> staged_download(Dispatcher& dispatcher, Dispatcher::Impl& impl, con
         YOLK_TRY_VOID(wait_for_copy(impl, piece));
         const BufferView staging = ring.piece(piece, std::min(whole, bytes.size() - taken));
         YOLK_TRY_VOID(staging.buffer->invalidate(staging.offset_bytes, staging.size_bytes));
-        std::memcpy(bytes.data() + taken, staging.mapped().data(), staging.size_bytes);
+        copy_on_host(impl, ring.pieces() > 1, bytes.subspan(taken), staging.mapped().first(staging.size_bytes));
     }
     return {};
 }

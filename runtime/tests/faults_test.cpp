@@ -142,8 +142,8 @@ TEST_P(faults, any_call_of_a_transfer_in_pieces) {
     sweep_calls(injector_, sweep, [&] { return do_transfers(device); });
 }
 
-// Staging is of 4 MiB in four pieces where memory allows, of one piece of 64 KiB at least; the target has a block of
-// its own, which leaves staging nothing to share.
+// Staging of 40 MiB is of 16 MiB in four pieces where memory allows, of one piece of 64 KiB at least; the target has a
+// block of its own, which leaves staging nothing to share.
 TEST_P(faults, transfers_take_smaller_pieces_where_memory_is_short) {
     ASSERT_OK_AND_ASSIGN(const Device device, new_device(MemoryPolicy::ForceDiscrete));
     std::vector<std::uint32_t> values(std::size_t{40} << 18U), got(values.size());
@@ -174,9 +174,9 @@ TEST_P(faults, transfers_take_smaller_pieces_where_memory_is_short) {
         EXPECT_TRUE(expect_error(third.download(target, std::as_writable_bytes(std::span(got))), ErrorKind::OutOfMemory,
                                  "Cannot allocate 65536 bytes for the buffer [download staging]"));
         injector_.fail_allocations_above(UINT64_MAX);
-        transfer(third, 40);
+        transfer(third, 10);
     }
-    transfer(first, 40);  // made larger again
+    transfer(first, 10);  // made larger again
 }
 
 TEST_P(faults, exhaustion_names_the_request_and_what_is_free) {

@@ -291,6 +291,34 @@ TEST(pipeline_figures, occupancy_by_architecture) {
     }
 }
 
+// By its names alone, for nothing was recorded there. Local memory is two numbers in one, 144 bytes high and 16 low.
+TEST(pipeline_figures, of_nvidias_own_driver_in_any_case) {
+    constexpr Gpu kHopper{0x10DE, 32, 64};
+    const PipelineFigures expected{
+        .registers = 168, .scratch_bytes = 160, .shared_bytes = 4096, .waves_of = 64, .code_bytes = 16384};
+    for (const char* statistics :
+         {"Register Count 168, Binary Size 16384, Stack Size 0, Local Memory Size 618475290640",
+          "register count 168, BINARY SIZE 16384, Stack size 0, local memory size 618475290640, Shared memory size "
+          "4096"})
+        EXPECT_EQ(figures_of({.what = "NVIDIA H100",
+                              .gpu = kHopper,
+                              .subgroup_size = 32,
+                              .declared_shared = 4096,
+                              .statistics = statistics}),
+                  expected);
+    const PipelineFigures by_stack = figures_of({.what = "NVIDIA", .gpu = kHopper, .statistics = "Stack Size 48"});
+    EXPECT_EQ(by_stack.scratch_bytes, 48U) << "where there is no other word for it";
+}
+
+TEST(pipeline_figures, other_statistics_are_shown_as_they_are) {
+    const PipelineExecutable executable{
+        .name = "compute",
+        .statistics = parse_statistics("Register Count 168, Max warps per scheduler 12, vgprs 3, Uses barrier true")};
+    std::vector<std::string> others;
+    for (const PipelineStatistic& statistic : other_statistics(executable)) others.push_back(statistic.name);
+    EXPECT_EQ(others, (std::vector<std::string>{"Max warps per scheduler", "Uses barrier"}));
+}
+
 TEST(pipeline_figures, nothing_is_made_up) {
     EXPECT_EQ(figures_of({.what = "a driver without statistics"}), (PipelineFigures{.shared_bytes = 0}))
         << "shared memory is what the kernel declares";

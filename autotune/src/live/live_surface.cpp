@@ -10,6 +10,7 @@
 
 #include "first_contents.hpp"
 #include "yolk/autotune/last_level_cache.hpp"
+#include "yolk/core/log.hpp"
 #include "yolk/oracle/problem_memory.hpp"
 
 namespace yolk::autotune {
@@ -50,6 +51,8 @@ Result<std::unique_ptr<LiveSurface>> LiveSurface::create(const Device& device, D
     }
     YOLK_TRY_VOID(oracle::check_memory(problem, device.info()));
     std::unique_ptr<LiveSurface> surface(new LiveSurface(device, dispatcher, problem, std::move(options)));
+    if (const auto sample = surface->proof_.sample())
+        log_info(fmt::format("{}: {}", problem.name(), oracle::sample_text(*sample)));
     YOLK_TRY_VOID(surface->choose_candidates());
     YOLK_TRY_VOID(surface->fill_buffers());
     YOLK_TRY_VOID(surface->ask_limits());

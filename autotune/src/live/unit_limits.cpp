@@ -16,10 +16,10 @@ Result<double> UnitLimits::of(ArithmeticUnit unit) {
     time_left_ -= std::chrono::steady_clock::now() - begun;
     if (*known > 0.0) return *known;
     const bool too_late = unit != ArithmeticUnit::Other;
-    log_info(
-        fmt::format("The limit of {} on '{}' is not known{}: no time of a configuration that multiplies with them "
-                    "is refused as too short.",
-                    to_string(unit), device_.info().name, too_late ? " in so short a time" : ""));
+    log_info(fmt::format(
+        "The limit of '{}' for {} is not known{}: no time of a configuration that uses it is refused as too "
+        "short.",
+        device_.info().name, to_string(unit), too_late ? " in so short a time" : ""));
     return *known;
 }
 

@@ -124,6 +124,7 @@ Json outcome_json(const ProblemOnDevice& on, const std::vector<Measured>& measur
             {"device", on.device.info().name},
             {"driver", driver_text(on.device.info())},
             {"configurations", measured.size()},
+            {"oracle_elements", on.proof.sample() ? Json(on.proof.sample()->elements) : Json()},
             {"failed", std::ranges::count_if(measured, [](const Measured& m) { return !m.error.empty(); })},
             {"wrong", std::move(wrong)},
             {"default_seconds", fallback.timed() ? Json(fallback.median()) : Json()},
@@ -156,6 +157,7 @@ void print_bench(const ProblemOnDevice& on, const std::vector<Measured>& measure
         print_line("{:.1f} times the textbook's 16x16 kernel at this shape ({:.2f} G operations/s)",
                    json["over_textbook"].get<double>(), json["textbook_gflops"].get<double>());
     }
+    if (const auto sample = on.proof.sample()) print_line("{}", oracle::sample_text(*sample));
     if (const auto failed = json["failed"].get<std::size_t>(); failed > 0)
         print_line("{} configurations could not be run", failed);
     if (!json["wrong"].empty()) print_line("{} configurations gave wrong results", json["wrong"].size());

@@ -204,6 +204,10 @@ void print_shape(Inspection& run, const WantedShape& shape, const std::vector<In
     print_line(rows.front().of.shape);
     const bool several = shape.configurations.size() > 1;
     print_line(rows_table(rows, several));
+    for (const InspectedRow& row : rows) {
+        const std::string others = several ? std::string() : other_statistics_text(row);
+        if (!others.empty()) print_line("  {}: {}", row.pipeline.kernel, others);
+    }
     if (!several && !rows.front().of.text.empty()) print_line("  {}", rows.front().of.text);
 }
 

@@ -195,6 +195,15 @@ void sort_rows(std::string_view name, std::vector<InspectedRow>& rows) {
     });
 }
 
+std::string other_statistics_text(const InspectedRow& row) {
+    std::string text;
+    for (const PipelineStatistic& statistic : other_statistics(row.executable)) {
+        const std::string value = std::visit([](auto of) { return fmt::format("{}", of); }, statistic.value);
+        text += fmt::format("{}{} {}", text.empty() ? "the driver also reports " : ", ", statistic.name, value);
+    }
+    return text;
+}
+
 std::string rows_table(std::span<const InspectedRow> rows, bool with_configuration) {
     std::vector<std::vector<std::string>> cells{{"  pipeline"}};
     for (const InspectedRow& row : rows) {

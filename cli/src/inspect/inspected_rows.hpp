@@ -57,6 +57,10 @@ void sort_rows(std::string_view name, std::vector<InspectedRow>& rows);
 /// The columns by name, for help and messages.
 [[nodiscard]] std::string sort_columns_text();
 
+/// "the driver also reports Copies 45, Branches 20": its statistics that are in no column, in its own words; empty
+/// where it has none.
+[[nodiscard]] std::string other_statistics_text(const InspectedRow& row);
+
 /// A line for each row, with the columns of which any row has a figure. `with_configuration`: which one, last.
 [[nodiscard]] std::string rows_table(std::span<const InspectedRow> rows, bool with_configuration);
 

@@ -5,6 +5,7 @@
 
 #include "check_tools.hpp"
 #include "matmul_i8_oracle.hpp"
+#include "product_elements.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
 #include "yolk/reference/matmul_i8.hpp"
@@ -50,6 +51,9 @@ class MatmulI8Problem final : public OperationProblem<MatmulI8Desc> {
         return {bytes_of_values(draw(desc_.a, desc_.m, 50)), bytes_of_values(draw(desc_.b, desc_.n, 51))};
     }
     [[nodiscard]] std::vector<Expected> expected() const override;
+    [[nodiscard]] std::unique_ptr<const ElementOracle> elements(std::span<const ProblemBuffer> buffers) const override {
+        return product_elements(desc_, buffers);
+    }
     [[nodiscard]] Work work() const override {
         const double products = static_cast<double>(desc_.batch) * desc_.m * desc_.n * desc_.k;
         const double bytes = static_cast<double>(extent(desc_.a, desc_.m)) +
@@ -173,7 +177,7 @@ Problems matmul_i8_cases(std::uint64_t seed) {
 
 Problems matmul_i8_benchmarks() {
     Problems problems;
-    for (const std::uint32_t size : {256U, 512U}) {
+    for (const std::uint32_t size : {256U, 512U, 1024U}) {
         problems.push_back(
             std::make_unique<MatmulI8Problem>(MatmulI8Desc{.m = size, .n = size, .k = size}, Bytes::Drawn, 1));
     }

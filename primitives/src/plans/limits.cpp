@@ -21,6 +21,9 @@ constexpr std::uint32_t kRepeats = 3;
 /// Long enough that a clock of microseconds is fine enough, short of the loop limits of CPU drivers. Those take 5 to 15
 /// ms for so many; four times as many took 3.4 s of every `tune` on SwiftShader.
 std::uint32_t iterations_for(const Device& device) { return device.info().kind == DeviceKind::Cpu ? 512U : 2048U; }
+/// Of dot products, which CPU drivers make of many instructions: on SwiftShader, with as many iterations as of fp32, a
+/// limit took minutes.
+std::uint32_t dot_iterations_for(const Device& device) { return device.info().kind == DeviceKind::Cpu ? 8U : 2048U; }
 
 /// The shortest of kRepeats runs after one to warm up, in seconds. Each is recorded anew: a recording keeps the pieces
 /// that it was cut into, and a device whose pace is not known yet gets small ones.
@@ -68,7 +71,7 @@ Result<double> measure_lanes(const Device& device, Dispatcher& dispatcher, bool 
     constexpr std::array kWorkgroupSizes{8U, 64U, 256U};
     constexpr std::array kChains{4U, 8U, 10U, 12U, 16U};
     const std::uint32_t invocations = invocations_for(device);
-    const std::uint32_t iterations = iterations_for(device);
+    const std::uint32_t iterations = integer_dot ? dot_iterations_for(device) : iterations_for(device);
     const double multiply_adds = integer_dot ? 4.0 : 1.0;
     YOLK_TRY(const Buffer out, device.create_buffer({.size_bytes = 4ULL * invocations, .label = "out of [limits]"}));
     const auto one_rate = [&](std::uint32_t workgroup_size, std::uint32_t chains) -> Result<double> {

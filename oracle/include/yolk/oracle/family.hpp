@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 
 #include "yolk/core/result.hpp"
 #include "yolk/oracle/check.hpp"
+#include "yolk/oracle/element_oracle.hpp"
 #include "yolk/primitives/arithmetic_unit.hpp"
 #include "yolk/primitives/fields.hpp"
 #include "yolk/runtime/device.hpp"
@@ -54,12 +56,6 @@ template <class T>
 [[nodiscard]] inline ProblemBuffer output_buffer(std::string name, std::uint64_t size_bytes) {
     return {std::move(name), BufferRole::Output, size_bytes, {}};
 }
-
-/// One element of an oracle: its value, and how far a right kernel may be off it (derived; 0 for exact).
-struct OracleValue {
-    double value = 0.0;
-    double tolerance = 0.0;
-};
 
 enum class ElementType { F32, I32, U32 };
 
@@ -122,6 +118,12 @@ class Problem {
     [[nodiscard]] virtual BufferBytes buffer_bytes() const;
     /// One per Output and InOut buffer, in their order. Slow: double precision on the host.
     [[nodiscard]] virtual std::vector<Expected> expected() const = 0;
+    /// Single elements of what expected() has, from the problem's buffers(), which must outlive it; null where only
+    /// expected() knows.
+    [[nodiscard]] virtual std::unique_ptr<const ElementOracle> elements(
+        std::span<const ProblemBuffer> /*buffers*/) const {
+        return nullptr;
+    }
     [[nodiscard]] virtual Work work() const = 0;
     /// What a configuration does its operations with.
     [[nodiscard]] virtual ArithmeticUnit unit(const DeviceInfo& /*info*/,
@@ -167,21 +169,43 @@ struct Family {
 [[nodiscard]] Result<CheckReport> check_problems(const CheckContext& context, const Family& family,
                                                  const Problems& problems);
 
-/// A problem with its inputs and expectations, made once: proves configurations one by one, as check_family does.
+/// Which problems are proven by a sample (docs/adr/0033).
+struct ProofOptions {
+    /// Those that have an ElementOracle and take more operations: on the host they take about a second for each 2^30.
+    double sampled_above = 0x1p32;
+    std::uint64_t sampled_elements = 4096;
+};
+
+class SampledProof;
+
+/// A problem with its inputs and expectations, made once: proves configurations one by one, as check_family does. Where
+/// expectations would take the host minutes, a sample of the output is computed, and every element is compared with the
+/// first configuration's, which is run twice: once right, each run tells of all others. One thread at a time.
 class ProblemProof {
    public:
-    explicit ProblemProof(const Problem& problem);
+    explicit ProblemProof(const Problem& problem, const ProofOptions& options = {});
+    ~ProblemProof();
     /// One run from poisoned buffers; `poison`: an index into kPoisons (guarded.hpp). The report's failures say what is
     /// wrong. Errors: those of the plan, device lost, driver.
     [[nodiscard]] Result<CheckReport> prove(const CheckContext& context, const Configuration& configuration,
                                             std::size_t poison) const;
     [[nodiscard]] const std::vector<ProblemBuffer>& buffers() const noexcept { return buffers_; }
+    /// How many elements the oracle computes; nothing where it computes all.
+    struct Sample {
+        std::uint64_t elements = 0;
+        std::uint64_t of = 0;
+    };
+    [[nodiscard]] std::optional<Sample> sample() const;
 
    private:
     const Problem& problem_;
     std::vector<ProblemBuffer> buffers_;
-    std::vector<Expected> expected_;
+    std::vector<Expected> expected_;         ///< none where there is a sample
+    std::unique_ptr<SampledProof> sampled_;  ///< with what it has learned of runs
 };
+
+/// "4,096 of 67,108,864 elements were computed in double; all of them were compared with the first configuration's."
+[[nodiscard]] std::string sample_text(const ProblemProof::Sample& sample);
 
 /// A PlannedProblem of a primitive's plan and a function `bind(plan, views, scratch) -> Result<Record>`.
 template <class Plan, class Bind>

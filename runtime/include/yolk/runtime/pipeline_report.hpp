@@ -56,7 +56,7 @@ struct PipelineReport {
 struct PipelineFigures {
     std::optional<std::uint64_t> registers{};          ///< general (vector) registers of an invocation
     std::optional<std::uint64_t> spilled_registers{};  ///< of all files, to memory; RADV counts, NVK in its own unit
-    std::optional<std::uint64_t> scratch_bytes{};      ///< RADV: of a subgroup; NVK, Honeykrisp: of an invocation
+    std::optional<std::uint64_t> scratch_bytes{};      ///< RADV: of a subgroup; all others: of an invocation
     std::optional<std::uint64_t> shared_bytes{};       ///< of a workgroup, as allocated; else as the kernel declares
     std::optional<std::uint64_t> waves{};              ///< subgroups in flight on a SIMD (AMD), a multiprocessor (NVK)
     std::optional<std::uint64_t> waves_of{};           ///< the most there can be (DeviceLimits::max_resident_subgroups)
@@ -67,12 +67,15 @@ struct PipelineFigures {
     std::optional<std::uint64_t> inverse_throughput{};  ///< busy cycles of a subgroup, likewise
 };
 
-/// By the names of RADV, NVK, Honeykrisp and Turnip (Mesa 26.1.6). RADV counts waves on RDNA in units of 32 lanes, so
-/// that its figure is halved where a subgroup has 64.
+/// By the names of RADV, NVK, Honeykrisp and Turnip (Mesa 26.1.6), and of NVIDIA's own driver. RADV counts waves on
+/// RDNA in units of 32 lanes, so that its figure is halved where a subgroup has 64.
 [[nodiscard]] PipelineFigures pipeline_figures(const DeviceInfo& device, const PipelineReport& report,
                                                const PipelineExecutable& executable);
 
-/// Nothing where there is no such statistic, or it is not a count.
+/// Those that no figure is made of, in the driver's order.
+[[nodiscard]] std::vector<PipelineStatistic> other_statistics(const PipelineExecutable& executable);
+
+/// Nothing where there is no such statistic, in upper or lower case, or it is not a count.
 [[nodiscard]] std::optional<std::uint64_t> statistic_count(const PipelineExecutable& executable, std::string_view name);
 
 }  // namespace yolk
