@@ -95,7 +95,7 @@ void fill_features(VkPhysicalDevice device, const std::vector<VkExtensionPropert
 }
 
 void fill_compute_units(VkPhysicalDevice device, const std::vector<VkExtensionProperties>& extensions,
-                             DeviceLimits& limits) {
+                        DeviceLimits& limits) {
     VkPhysicalDeviceShaderCorePropertiesAMD amd{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD};
     VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nv{
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV};

@@ -61,8 +61,8 @@ class FakeDriver {
     std::map<std::uint64_t, std::vector<std::byte>> memory;  ///< what is allocated
     int allocations = 0;
 
-    std::vector<std::byte> initial_data;     ///< what the pipeline cache was made from
-    std::vector<std::byte> cache_data;       ///< what it answers when it is read
+    std::vector<std::byte> initial_data;  ///< what the pipeline cache was made from
+    std::vector<std::byte> cache_data;    ///< what it answers when it is read
     VkResult compile_result = VK_SUCCESS;
     std::atomic<int> compilations{0};
     VkPipelineCache compiled_with = VK_NULL_HANDLE;  ///< the driver's cache of the last compilation
