@@ -181,7 +181,7 @@ yolk_kernel(matmul_i8_cooperative_narrow_khr FAMILY matmul_i8 NEEDS cooperative_
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATRIX_I8=1 MATRIX_NARROW=1)
 yolk_kernel(matmul_textbook FAMILY matmul TOLERANT SOURCE matmul/matmul_textbook.comp)
 yolk_kernel(multiply_add FAMILY limits TOLERANT UNROLLED SOURCE limits/multiply_add.comp)
-yolk_kernel(multiply_add_i8_dot FAMILY limits TOLERANT UNROLLED NEEDS integer_dot SOURCE limits/multiply_add.comp DEFINES INTEGER_DOT=1)
+yolk_kernel(multiply_add_i8_dot FAMILY limits UNROLLED NEEDS integer_dot SOURCE limits/multiply_add.comp DEFINES INTEGER_DOT=1)
 yolk_kernel(matrix_multiply_add_nv FAMILY limits TOLERANT NEEDS cooperative_nv SOURCE limits/matrix_multiply_add.comp)
 yolk_kernel(matrix_multiply_add_khr FAMILY limits TOLERANT NEEDS cooperative_khr SOURCE limits/matrix_multiply_add.comp)
 yolk_kernel(reduce_by_group FAMILY reduce SOURCE reduce/reduce.comp)

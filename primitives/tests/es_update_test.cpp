@@ -335,8 +335,8 @@ TEST(es_update_defaults, follow_the_device_and_the_size) {
     for (const Case& c : std::initializer_list<Case>{
              {DeviceKind::Cpu, 64, 7, 4096, 1, {32, 256, 1, 0}},
              {DeviceKind::Cpu, 256, 256, 4096, 1, {128, 256, 2, 0}},
-             {kGpu, 64, 7, 4096, 1, {64, 16, 1, 1}},
-             {kGpu, 256, 256, 4096, 1, {64, 16, 1, 1}},
+             {kGpu, 64, 7, 4096, 1, {64, 32, 1, 1}},
+             {kGpu, 256, 256, 4096, 1, {64, 128, 1, 1}},
              {kGpu, 1024, 1024, 4096, 1, {64, 128, 1, 1}},
              {DeviceKind::Integrated, 256, 256, 65536, 1, {64, 128, 1, 1}},
              {kGpu, 64, 7, 1U << 20U, 1, {64, 128, 1, 1}},

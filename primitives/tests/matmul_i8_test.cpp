@@ -121,9 +121,8 @@ TEST(matmul_i8_units, are_the_default_of_large_products_on_gpus) {
               (MatmulI8Config{.workgroup_size = 256, .lanes_n = 4, .tile_m = 4, .tile_n = 2, .dot = kI8OnMatrixUnits}));
     info.vendor_id = 0x10de;
     info.limits.max_shared_memory_size = 49152;
-    EXPECT_EQ(
-        default_of(1024),
-        (MatmulI8Config{.workgroup_size = 128, .lanes_n = 2, .tile_m = 4, .tile_n = 4, .dot = kI8OnMatrixUnitsTwice}));
+    EXPECT_EQ(default_of(1024),
+              (MatmulI8Config{.workgroup_size = 128, .lanes_n = 2, .tile_m = 4, .tile_n = 4, .dot = kI8OnMatrixUnits}));
     EXPECT_LT(default_of(64).dot, std::uint32_t{kI8OnMatrixUnits}) << "four blocks";
     EXPECT_LT(default_of(1000).dot, std::uint32_t{kI8OnMatrixUnits}) << "16 does not divide it";
     info.kind = DeviceKind::Cpu;

@@ -187,6 +187,7 @@ Above above_the_floor(std::uint32_t needs) {
 /// Its workgroup deals fragments to subgroups by their numbers, which every Vulkan 1.1 device gives.
 bool shares_among_subgroups(const KernelModule& kernel) {
     return std::string_view(kernel.name).starts_with("matmul_cooperative_") ||
+           std::string_view(kernel.name).starts_with("matrix_multiply_add_") ||
            std::string_view(kernel.name).starts_with("matmul_i8_cooperative_");
 }
 
