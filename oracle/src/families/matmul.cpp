@@ -386,10 +386,10 @@ Problems large_matmuls() {
     Problems problems;
     for (const std::uint32_t odd : {0U, 1U}) {
         for (const auto& [m, n, k] :
-             {std::array{4096U, 4096U, 4096U}, std::array{512U, 512U, 512U}, std::array{256U, 256U, 256U},
-              std::array{128U, 128U, 256U}, std::array{128U, 128U, 1024U}, std::array{1U, 4096U, 1024U},
-              std::array{1U, 1024U, 256U}, std::array{1U, 1024U, 1024U}, std::array{4096U, 10U, 1024U},
-              std::array{1024U, 10U, 256U}, std::array{1024U, 10U, 1024U}}) {
+             {std::array{4096U, 4096U, 4096U}, std::array{1024U, 512U, 1024U}, std::array{512U, 512U, 512U},
+              std::array{256U, 256U, 256U}, std::array{128U, 128U, 256U}, std::array{128U, 128U, 1024U},
+              std::array{1U, 4096U, 1024U}, std::array{1U, 1024U, 256U}, std::array{1U, 1024U, 1024U},
+              std::array{4096U, 10U, 1024U}, std::array{1024U, 10U, 256U}, std::array{1024U, 10U, 1024U}}) {
             MatmulDesc desc{.m = m, .n = n, .k = k + odd, .b = {.transposed = true}};
             for (const bool exact : {odd != 0, odd == 0}) {
                 desc.determinism = exact ? Determinism::Exact : Determinism::Fast;
