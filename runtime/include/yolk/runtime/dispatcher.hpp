@@ -54,10 +54,11 @@ class Dispatcher {
     [[nodiscard]] Result<void> run(Recorder& recorder);
 
     /// Host bytes to a view, and back; directly where the memory can be mapped, else through staging that the
-    /// dispatcher keeps: as large as the largest transfer so far up to 1 MiB, 4 MiB for larger ones, from 16 MiB on half
-    /// of the transfer, up to 32 MiB each way. Larger ones than 1 MiB go in pieces, four of which are in flight: the
-    /// host, with up to three threads of the dispatcher's, copies one while the device copies others. They block, and
-    /// allocate nothing once a transfer of the size was made; where a loop must not wait, copy to a Readback buffer in its recording.
+    /// dispatcher keeps: as large as the largest transfer so far up to 1 MiB, 4 MiB for larger ones, from 16 MiB on
+    /// half of the transfer, up to 32 MiB each way. Larger ones than 1 MiB go in pieces, four of which are in flight:
+    /// the host, with up to three threads of the dispatcher's, copies one while the device copies others. They block,
+    /// and allocate nothing once a transfer of the size was made; where a loop must not wait, copy to a Readback buffer
+    /// in its recording.
     [[nodiscard]] Result<void> upload(const BufferView& to, std::span<const std::byte> bytes);
     [[nodiscard]] Result<void> download(const BufferView& from, std::span<std::byte> bytes);
 
