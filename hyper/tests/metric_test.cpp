@@ -47,7 +47,8 @@ TEST(metric, ready_ones_score) {
 
 TEST(metric, bad_input_is_told) {
     EXPECT_THAT(metric_refusal(numeric_distance(), "text", 1.0), HasSubstr("text was given"));
-    EXPECT_THAT(metric_refusal(numeric_distance(), Tensor::vector({1, 2}), 1.0), HasSubstr("2 numbers beside 1"));
+    EXPECT_THAT(metric_refusal(numeric_distance(), Tensor::vector({1, 2}), 1.0),
+                HasSubstr("has 2 numbers, the expected value has 1"));
     EXPECT_THAT(metric_refusal(cross_entropy(), Tensor::vector({1, 2}), 2.0), HasSubstr("from 0 to 1"));
     EXPECT_THAT(metric_refusal(cross_entropy(), Tensor::vector({1, 2}), Tensor::vector({1, 1})),
                 HasSubstr("one 1 among"));

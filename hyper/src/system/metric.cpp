@@ -61,8 +61,8 @@ Metric metric_of_numbers(std::string name, Reward reward) {
         YOLK_TRY(const Numbers given, Numbers::of(prediction));
         YOLK_TRY(const Numbers wanted, Numbers::of(expected));
         if (given.size() == wanted.size()) return reward(given, wanted);
-        return bad_input("A prediction of {} numbers beside {} expected ones; they must be as many.", given.size(),
-                         wanted.size());
+        return bad_input("The prediction has {} numbers, the expected value has {}; both need the same count.",
+                         given.size(), wanted.size());
     };
     const auto of_numbers = [reward](std::span<const float> given, std::span<const double> wanted) {
         return given.size() == wanted.size() ? reward(given, wanted) : std::numeric_limits<double>::quiet_NaN();
@@ -186,7 +186,7 @@ Result<Scores> score_strided(const Metric& metric, const StridedValues& given, s
         parts.push_back(given[i]);
     const StridedValues predictions = parts.empty() ? given : StridedValues{parts.data(), parts.size()};
     if (predictions.count != expected.size()) {
-        return bad_input("{} predictions beside {} expected values; they must be as many.", predictions.count,
+        return bad_input("There are {} predictions but {} expected values; give one for each.", predictions.count,
                          expected.size());
     }
     const auto who = [&metric] { return fmt::format("Metric '{}'", metric.name); };

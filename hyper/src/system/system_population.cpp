@@ -122,8 +122,8 @@ Result<PopulationEvaluation> score_population(PopulationOutputs outputs, std::sp
     const std::size_t given =
         outputs.plain.empty() ? outputs.values.size() : outputs.plain.shapes.size() * std::size_t{outputs.candidates};
     if (outputs.examples != expected.size() || given != std::size_t{outputs.examples} * outputs.candidates) {
-        return bad_input("{} outputs of {} candidates beside {} expected values; they must be as many.", given,
-                         outputs.candidates, expected.size());
+        return bad_input("There are {} outputs of {} candidates but {} expected values; give one for each example.",
+                         given, outputs.candidates, expected.size());
     }
     PopulationEvaluation evaluation;
     evaluation.rewards.assign(outputs.candidates, std::numeric_limits<double>::quiet_NaN());

@@ -17,7 +17,7 @@ constexpr std::uint32_t kQualcomm = 0x5143;
 
 /// Up to so many rows (or columns) the other operand is read once, whatever the tile: one flat block.
 constexpr std::uint32_t kSkinny = 16;
-/// Of a GPU that does not say how many compute units it has.
+/// The compute units of a GPU that does not say how many it has.
 constexpr std::uint32_t kUsualUnits = 64;
 /// Steps of k that a piece has at least: what it costs to begin and to add up is little beside them.
 constexpr std::uint32_t kLeastPiece = 64;
