@@ -5,12 +5,14 @@
 #include <cstring>
 #include <system_error>
 
+#include "yolk/core/shape.hpp"
+
 namespace yolk {
 
 CopyTeam::CopyTeam(std::size_t helpers) noexcept {
     for (; count_ < std::min(helpers, kMostHelpers); ++count_) {
         try {
-            threads_[count_] = std::thread([this, index = count_] { help(index); });
+            threads_[count_] = std::thread([this] { help(); });
         } catch (const std::system_error&) {
             return;  // fewer do, too
         }
@@ -23,38 +25,49 @@ std::size_t CopyTeam::helpers_for(std::size_t processors) noexcept {
 
 CopyTeam::~CopyTeam() {
     stop_ = true;
-    round_.fetch_add(1, std::memory_order_release);
-    round_.notify_all();
+    copies_.fetch_add(1, std::memory_order_release);
+    copies_.notify_all();
     for (std::size_t i = 0; i < count_; ++i) threads_[i].join();
 }
 
 void CopyTeam::copy(std::span<std::byte> to, std::span<const std::byte> from) noexcept {
     if (from.empty()) return;
-    const std::size_t sharing = from.size() < kWorthSharing ? 1 : count_ + 1;
-    const std::size_t each = (from.size() / sharing + 63) / 64 * 64;  // whole lines of a cache
-    std::size_t begin = 0;
-    if (sharing > 1) {
-        for (std::size_t i = 0; i < count_; ++i, begin += each)
-            shares_[i] = {to.data() + begin, from.subspan(begin, each)};
-        busy_.store(static_cast<std::uint32_t>(count_), std::memory_order_relaxed);
-        round_.fetch_add(1, std::memory_order_release);
-        round_.notify_all();
+    if (count_ == 0 || from.size() < kWorthSharing) {
+        std::memcpy(to.data(), from.data(), from.size());
+        return;
     }
-    std::memcpy(to.data() + begin, from.data() + begin, from.size() - begin);
-    if (sharing == 1) return;
-    for (std::uint32_t left = busy_.load(std::memory_order_acquire); left != 0;
-         left = busy_.load(std::memory_order_acquire))
-        busy_.wait(left, std::memory_order_acquire);
+    to_ = to.data();
+    from_ = from;
+    shares_ = ceil_div(from.size(), kShareBytes);
+    done_.store(0, std::memory_order_relaxed);
+    unclaimed_.store(shares_, std::memory_order_release);
+    copies_.fetch_add(1, std::memory_order_release);
+    copies_.notify_all();
+    take_shares();
+    for (std::size_t done = done_.load(std::memory_order_acquire); done != shares_;
+         done = done_.load(std::memory_order_acquire))
+        done_.wait(done, std::memory_order_acquire);
 }
 
-void CopyTeam::help(std::size_t index) noexcept {
-    for (std::uint32_t seen = 0;; ++seen) {
-        round_.wait(seen, std::memory_order_acquire);
-        if (stop_) return;
-        const Share& share = shares_[index];
-        std::memcpy(share.to, share.from.data(), share.from.size());
-        busy_.fetch_sub(1, std::memory_order_acq_rel);
-        busy_.notify_one();
+/// Whoever has claimed a share sees the copy that it is of: that cannot end before the share is done.
+void CopyTeam::take_shares() noexcept {
+    std::size_t left = unclaimed_.load(std::memory_order_acquire);
+    while (left != 0) {
+        if (!unclaimed_.compare_exchange_weak(left, left - 1, std::memory_order_acq_rel, std::memory_order_acquire))
+            continue;
+        const std::size_t begin = (left - 1) * kShareBytes;
+        const std::size_t size = std::min(kShareBytes, from_.size() - begin);
+        std::memcpy(to_ + begin, from_.data() + begin, size);
+        const std::size_t shares = shares_;
+        if (done_.fetch_add(1, std::memory_order_acq_rel) + 1 == shares) done_.notify_one();
+        left = unclaimed_.load(std::memory_order_acquire);
+    }
+}
+
+void CopyTeam::help() noexcept {
+    for (std::uint32_t seen = 0; !stop_; seen = copies_.load(std::memory_order_acquire)) {
+        take_shares();
+        copies_.wait(seen, std::memory_order_acquire);
     }
 }
 

@@ -11,12 +11,14 @@
 
 namespace yolk {
 
-/// Threads that sleep between copies. One thread at a time calls copy(), which allocates nothing.
+/// Threads that sleep between copies. One thread at a time calls copy(), which allocates nothing. A copy is cut into
+/// shares that whoever has time takes: threads that do not wake up on a busy machine delay nothing.
 class CopyTeam {
    public:
     static constexpr std::size_t kMostHelpers = 3;
+    static constexpr std::size_t kShareBytes = std::size_t{256} << 10U;
     /// Below it a copy is done before a helper has woken up.
-    static constexpr std::size_t kWorthSharing = std::size_t{1} << 20U;
+    static constexpr std::size_t kWorthSharing = 4 * kShareBytes;
 
     /// Starts up to `helpers` threads besides the caller's; fewer where the system has no more.
     explicit CopyTeam(std::size_t helpers) noexcept;
@@ -31,17 +33,19 @@ class CopyTeam {
     [[nodiscard]] std::size_t helpers() const noexcept { return count_; }
 
    private:
-    struct Share {
-        std::byte* to = nullptr;
-        std::span<const std::byte> from{};
-    };
-    void help(std::size_t index) noexcept;
+    void help() noexcept;
+    void take_shares() noexcept;
 
-    std::size_t count_ = 0;
-    std::array<Share, kMostHelpers> shares_{};
-    std::atomic<std::uint32_t> round_{0};  ///< a new number: shares are there; stops where stop_ says so
-    std::atomic<std::uint32_t> busy_{0};   ///< helpers that are not done with the round
+    // Of the copy that goes on: written before unclaimed_ says that there are shares, and not again before all are
+    // done.
+    std::byte* to_ = nullptr;
+    std::span<const std::byte> from_{};
+    std::size_t shares_ = 0;
+    std::atomic<std::size_t> unclaimed_{0};  ///< shares that nobody has taken, the last of them next
+    std::atomic<std::size_t> done_{0};       ///< shares
+    std::atomic<std::uint32_t> copies_{0};   ///< what helpers wait on; a new number: there are shares, or stop_ is set
     std::atomic<bool> stop_{false};
+    std::size_t count_ = 0;
     std::array<std::thread, kMostHelpers> threads_{};
 };
 
