@@ -11,6 +11,7 @@
 #include "device_impl.hpp"
 #include "instance_impl.hpp"
 #include "yolk/runtime/device_selection.hpp"
+#include "yolk/runtime/hang_limit.hpp"
 
 namespace yolk {
 
@@ -83,6 +84,15 @@ TemporaryPipelines& TemporaryPipelines::operator=(TemporaryPipelines&& other) no
 }
 TemporaryPipelines::~TemporaryPipelines() {
     if (device_) device_->pipelines->end_temporary();
+}
+
+Result<void> set_hang_limit(const Device& device, std::chrono::nanoseconds limit) {
+    if (limit < std::chrono::milliseconds(1)) {
+        return bad_input("The hang limit of device '{}' is {} ns; it must be at least 1 ms.", device.info().name,
+                         limit.count());
+    }
+    device.impl()->hang_limit = limit;
+    return {};
 }
 
 }  // namespace yolk

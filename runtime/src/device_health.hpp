@@ -12,6 +12,15 @@
 
 namespace yolk {
 
+/// DispatcherOptions::hang_limit where nothing else is said.
+inline constexpr std::chrono::seconds kHangLimit{120};
+
+/// Why a wait for a device was given up.
+struct GivenUp {
+    std::chrono::nanoseconds after{0};  ///< without progress
+    bool was_asked_to_end = false;      ///< the process, and that made the limit shorter
+};
+
 /// Thread-safe. The first failure stays: what comes after it follows from it.
 class DeviceHealth {
    public:
@@ -27,7 +36,7 @@ class DeviceHealth {
 
     /// `work` names what ran: "submission 3 of the recorder [generation], last labelled work [rollout]".
     void mark_lost(const std::string& work) noexcept;
-    void mark_hung(const std::string& work, std::chrono::nanoseconds limit) noexcept;
+    void mark_hung(const std::string& work, const GivenUp& given_up) noexcept;
 
     /// The error of every call after the failure. `what` completes "Cannot ...".
     [[nodiscard]] Error error(const std::string& what, const std::string& device) const;
@@ -36,10 +45,8 @@ class DeviceHealth {
     std::atomic<State> state_{State::Good};
     mutable std::mutex mutex_;  ///< of the texts
     std::string work_;
-    std::chrono::nanoseconds limit_{0};
+    GivenUp given_up_;
 };
 
 /// "120 s", "50 ms", for messages.
-[[nodiscard]] std::string duration_text(std::chrono::nanoseconds duration);
-
 }  // namespace yolk

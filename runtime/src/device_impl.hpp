@@ -45,6 +45,8 @@ struct Device::Impl {
     TimelineProgress progress;
     QueueMutex queue_mutex;
     bool adopted = false;  ///< the VkDevice is the caller's
+    std::chrono::nanoseconds hang_limit = kHangLimit;
+    std::atomic<const void*> wait_teller{nullptr};  ///< of all waits that take long one is told
 
     // In the order in which they are made; pointers, because they want a living VkDevice.
     std::unique_ptr<MemoryBlocks> memory;

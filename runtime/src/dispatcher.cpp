@@ -69,7 +69,7 @@ Dispatcher::Impl::~Impl() {
     if (!timeline) return;
     if (!timeline->settle(last_serial)) {
         const DeviceContext& context = timeline->device->context;
-        context.health.mark_hung(describe(timeline->first_unfinished(last_serial)), timeline->hang_limit);
+        context.health.mark_hung(describe(timeline->first_unfinished(last_serial)), timeline->given_up());
         log_warning(context.failed("wait for the work of a dispatcher that is destroyed").message);
     }
 }
@@ -125,7 +125,8 @@ Result<void> Dispatcher::Impl::wait_or_give_up(std::uint64_t serial) const {
     const DeviceContext& context = timeline->device->context;
     if (!context.health.good()) return context.failed(fmt::format("wait for submission {}", serial));
     const Clock::time_point begun = Clock::now();
-    const VkResult result = timeline->wait_while_it_moves(serial, Timeline::OnError::Return);
+    const VkResult result = timeline->wait_while_it_moves(
+        serial, Timeline::OnError::Return, [this, serial] { return describe(timeline->first_unfinished(serial)); });
     if (result == VK_SUCCESS) {
         observe(serial, begun);
         return {};
@@ -134,7 +135,7 @@ Result<void> Dispatcher::Impl::wait_or_give_up(std::uint64_t serial) const {
     const std::string work = describe(timeline->first_unfinished(serial));
     const std::string what = fmt::format("wait for {} on device '{}'", describe(serial), context.info.name);
     if (result != VK_TIMEOUT) return context.error(result, what, work);
-    context.health.mark_hung(work, timeline->hang_limit);
+    context.health.mark_hung(work, timeline->given_up());
     return context.failed(what);
 }
 

@@ -157,6 +157,21 @@ Result<std::string> probe_path(Dispatcher& dispatcher, LowPrecisionPath path) {
     return dot ? judge_integer_dot(cases, results) : judge_storage16(cases, results);
 }
 
+/// Once: drivers say the same of each at length.
+void warn_of(const DeviceInfo& info, std::span<const WrongPath> wrong) {
+    if (wrong.empty()) return;
+    std::string names;
+    for (const WrongPath& path : wrong)
+        names += fmt::format("{}{}",
+                             names.empty()                    ? ""
+                             : path.path == wrong.back().path ? " and "
+                                                              : ", ",
+                             to_string(path.path));
+    log_warning(fmt::format("Device '{}' does not take the path{} {}{}: {}. The portable form is used instead.",
+                            info.name, wrong.size() == 1 ? "" : "s", names,
+                            wrong.size() == 1 ? "" : " (`yolk devices` has the reason of each)", wrong.front().reason));
+}
+
 /// The open paths that are wrong, or whose kernels the driver does not take. Memory and losses are errors all the same.
 Result<std::vector<WrongPath>> probe_paths(Dispatcher& dispatcher, bool executes) {
     const DeviceInfo& info = dispatcher.device().info();
@@ -168,9 +183,8 @@ Result<std::vector<WrongPath>> probe_paths(Dispatcher& dispatcher, bool executes
             return reason.error();
         if (reason && reason->empty()) continue;
         wrong.push_back({path, reason ? *reason : reason.error().message});
-        log_warning(fmt::format("Device '{}' does not take the path {}: {}. The portable form is used instead.",
-                                info.name, to_string(path), wrong.back().reason));
     }
+    warn_of(info, wrong);
     return wrong;
 }
 

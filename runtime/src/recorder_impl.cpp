@@ -53,7 +53,7 @@ Recorder::Impl::~Impl() {
 
 void Recorder::Impl::settle() noexcept {
     if (!submitted_to || submitted_to->settle(submitted_value)) return;
-    context().health.mark_hung(describe_work(label, last_label), submitted_to->hang_limit);
+    context().health.mark_hung(describe_work(label, last_label), submitted_to->given_up());
     log_warning(context().failed(fmt::format("wait for the recorder [{}]", label)).message);
 }
 

@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <thread>
 
 #include "device_impl.hpp"
 #include "vk_result.hpp"
+#include "yolk/core/stop.hpp"
+#include "yolk/core/wait_notice.hpp"
 
 namespace yolk {
 namespace {
@@ -21,6 +24,38 @@ constexpr std::chrono::seconds kGraceAfterLoss{1};
 /// that slept saw the end of an empty submission after 36 us instead of 10, and that of 1.7 ms of work .3 ms late. On a
 /// CPU driver a thread that looks takes a core from the work.
 constexpr std::chrono::milliseconds kLooks{1};
+/// Healthy devices move many times in it, since long work is cut.
+constexpr std::chrono::seconds kLimitOnceAskedToEnd{2};
+
+/// Tells of a device that does not move, one thread for all.
+class StillNotice {
+   public:
+    StillNotice(Device::Impl& device, const Timeline::Describe& describe, std::chrono::nanoseconds limit)
+        : device_(device), notice_([&device, &describe] { return text(device, describe); }, limit) {}
+    StillNotice(const StillNotice&) = delete;
+    StillNotice& operator=(const StillNotice&) = delete;
+    ~StillNotice() {
+        const void* own = this;
+        device_.wait_teller.compare_exchange_strong(own, nullptr);
+    }
+    void look(std::chrono::nanoseconds still) noexcept {
+        if (still < WaitNotice::kFirst) return;
+        const void* teller = nullptr;
+        if (!device_.wait_teller.compare_exchange_strong(teller, this) && teller != this) return;
+        try {
+            notice_.look(still);
+        } catch (const std::exception&) {  // a notice is not worth a wait
+        }
+    }
+
+   private:
+    static std::string text(const Device::Impl& device, const Timeline::Describe& describe) {
+        return fmt::format("device '{}', which makes no progress{}{},", device.context.info.name,
+                           describe ? " at " : "", describe ? describe() : std::string());
+    }
+    Device::Impl& device_;
+    WaitNotice notice_;
+};
 
 }  // namespace
 
@@ -28,7 +63,7 @@ Result<std::shared_ptr<Timeline>> Timeline::create(const std::shared_ptr<Device:
                                                    std::chrono::nanoseconds hang_limit) {
     auto timeline = std::make_shared<Timeline>();
     timeline->device = device;
-    timeline->hang_limit = hang_limit;
+    timeline->hang_limit = hang_limit == kHangLimit ? device->hang_limit : hang_limit;
     const VkSemaphoreTypeCreateInfo type{.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                          .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE,
                                          .initialValue = 0};
@@ -77,12 +112,18 @@ VkResult Timeline::poll(std::uint64_t value) const noexcept {
     return reached >= value ? VK_SUCCESS : VK_NOT_READY;
 }
 
-VkResult Timeline::wait_while_it_moves(std::uint64_t value, OnError on_error) const noexcept {
+GivenUp Timeline::given_up() const noexcept {
+    const bool asked = stop_requested() && kLimitOnceAskedToEnd < hang_limit;
+    return {.after = asked ? kLimitOnceAskedToEnd : hang_limit, .was_asked_to_end = asked};
+}
+
+VkResult Timeline::wait_while_it_moves(std::uint64_t value, OnError on_error, const Describe& describe) const noexcept {
     using Clock = std::chrono::steady_clock;
     const auto slice = std::clamp<std::chrono::nanoseconds>(hang_limit / 8, kShortestSlice, kLongestSlice);
     Clock::time_point looked = Clock::now();
     std::chrono::nanoseconds still{0};      // for how long nothing has moved
     std::optional<std::uint64_t> progress;  // not asked for while work is short
+    std::optional<StillNotice> notice;
     for (;;) {
         const VkResult result = wait(value, slice);
         if (result == VK_SUCCESS || result == VK_ERROR_DEVICE_LOST) return result;
@@ -101,7 +142,9 @@ VkResult Timeline::wait_while_it_moves(std::uint64_t value, OnError on_error) co
             if (progress.has_value()) still = std::chrono::nanoseconds(0);
             progress = progress_now;
         }
-        if (still >= hang_limit) return VK_TIMEOUT;
+        if (still >= given_up().after) return VK_TIMEOUT;
+        if (!notice) notice.emplace(*device, describe, hang_limit);
+        notice->look(still);
     }
 }
 

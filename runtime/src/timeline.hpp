@@ -7,15 +7,15 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 
+#include "device_health.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/device.hpp"
 
 namespace yolk {
-
-/// DispatcherOptions::hang_limit where nothing else is said.
-inline constexpr std::chrono::seconds kHangLimit{120};
 
 /// Shared by the dispatcher that signals it and by the recorders whose work it tells the end of. Thread-safe.
 struct Timeline {
@@ -28,6 +28,7 @@ struct Timeline {
     Timeline& operator=(const Timeline&) = delete;
     ~Timeline();
 
+    /// `hang_limit`: the default is the device's.
     [[nodiscard]] static Result<std::shared_ptr<Timeline>> create(const std::shared_ptr<Device::Impl>& device,
                                                                   std::chrono::nanoseconds hang_limit = kHangLimit);
 
@@ -43,9 +44,14 @@ struct Timeline {
         Retry,   ///< the value must be known to be reached: whatever the driver objects to may pass
     };
     /// VK_SUCCESS once `value` is reached; VK_TIMEOUT when no timeline of the device has moved for hang_limit (another
-    /// one's work may be what this one waits behind), not counting time in which the process was stopped; or what the
-    /// driver says.
-    [[nodiscard]] VkResult wait_while_it_moves(std::uint64_t value, OnError on_error) const noexcept;
+    /// one's work may be what this one waits behind), not counting time in which the process was stopped, or for two
+    /// seconds once it was asked to end; or what the driver says. Where it takes long it is told, `describe` naming the
+    /// work.
+    using Describe = std::function<std::string()>;
+    [[nodiscard]] VkResult wait_while_it_moves(std::uint64_t value, OnError on_error,
+                                               const Describe& describe = {}) const noexcept;
+    /// After VK_TIMEOUT, and what the limit is now.
+    [[nodiscard]] GivenUp given_up() const noexcept;
     /// For whoever is about to destroy what the work uses. False where it may still run: the device must then be marked
     /// hung. A lost device's work counts as finished, but it is given a second to be so.
     [[nodiscard]] bool settle(std::uint64_t value) const noexcept;
