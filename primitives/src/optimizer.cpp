@@ -39,6 +39,10 @@ ViewShape optimizer_state_view(const OptimizerDesc& desc) {
     const std::uint32_t arrays = optimizer_state_arrays(desc.rule);
     return {.extents = {{"state_arrays", arrays}, {"elements", desc.element_count}}, .used = arrays != 0};
 }
+ViewShape skipped_view(const OptimizerDesc& desc) {
+    return {
+        .extents = {{"counters", std::min(desc.element_count, 1U)}}, .dtype = DType::U32, .used = desc.counts_skipped};
+}
 
 std::vector<Knob<OptimizerConfig>> optimizer_knobs(const DeviceInfo& /*info*/, const OptimizerDesc& /*desc*/) {
     return {{"workgroup_size", &OptimizerConfig::workgroup_size, workgroup_sizes()}};
@@ -58,7 +62,8 @@ float unbias(float beta, std::uint64_t t) noexcept {
 Result<PipelinesOf<OptimizerDesc>> build_optimizer(const Device& device, const OptimizerDesc& desc) {
     const std::array constants{
         SpecConstant{abi_op::kSpecWorkgroupSize, desc.config->workgroup_size},
-        SpecConstant{abi_op::kSpecRule, kOptimizerRuleConstants.at(static_cast<std::size_t>(desc.rule))}};
+        SpecConstant{abi_op::kSpecRule, kOptimizerRuleConstants.at(static_cast<std::size_t>(desc.rule))},
+        SpecConstant{abi_op::kSpecCounts, desc.counts_skipped ? 1U : 0U}};
     return device.pipeline(kernels::kOptimizer, constants);
 }
 
@@ -98,7 +103,8 @@ const Operation<OptimizerDesc>& operation_of<OptimizerDesc>() {
         .fields = {"optimizer", {extent<&Desc::element_count>("elements"), variant<&Desc::rule>("rule")}},
         .views = {{"gradient", ViewRole::Input, &Views::gradient, &elements_view},
                   {"parameters", ViewRole::InOut, &Views::parameters, &elements_view},
-                  {"state", ViewRole::InOut, &Views::state, &optimizer_state_view}},
+                  {"state", ViewRole::InOut, &Views::state, &optimizer_state_view},
+                  {"skipped", ViewRole::InOut, &Views::skipped, &skipped_view}},
         .knobs = &optimizer_knobs,
         .heuristic = &optimizer_heuristic,
         .check = &check_optimizer,

@@ -7,6 +7,7 @@
 
 #include "row_device.hpp"
 #include "special_floats.hpp"
+#include "yolk/reference/covariance.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -14,6 +15,7 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using testing::expect_error;
 
 class covariance : public testing::DeviceTest {
@@ -48,6 +50,45 @@ class covariance : public testing::DeviceTest {
         YOLK_TRY(outputs.damped, damped.download<float>());
         return outputs;
     }
+    struct Step {
+        std::vector<float> x;
+        bool first = false;
+    };
+    /// The average after each of them, and what was left out.
+    Result<std::vector<reference::CovarianceOutputs>> run_steps(const CovarianceDesc& desc,
+                                                                const std::vector<Step>& steps) {
+        const RowBuffers buffers{device(), dispatcher()};
+        const std::uint64_t size_bytes = sizeof(float) * desc.blocks * desc.n * desc.n;
+        YOLK_TRY(const CovariancePlan plan, plan_covariance(device(), desc));
+        YOLK_TRY(const auto out, buffers.empty(size_bytes, "covariance"));
+        YOLK_TRY(const auto left_out, buffers.empty(sizeof(std::uint32_t) * desc.blocks, "left out"));
+        YOLK_TRY(const auto scratch, buffers.empty(plan.scratch().size_bytes, "scratch"));
+        std::vector<reference::CovarianceOutputs> all;
+        for (const Step& step : steps) {
+            YOLK_TRY(const auto in, buffers.filled(step.x, "x"));
+            YOLK_TRY(
+                const BoundCovariance bound,
+                plan.bind({.x = in.view(), .covariance = out.view(), .left_out = left_out.view()}, scratch.view()));
+            YOLK_TRY(Recorder recorder, Recorder::create(device()));
+            recorder.begin();
+            bound.record(recorder, step.first);
+            YOLK_TRY_VOID(dispatcher().run(recorder));
+            reference::CovarianceOutputs& outputs = all.emplace_back();
+            YOLK_TRY(outputs.covariance, out.download<float>());
+            YOLK_TRY(outputs.left_out, left_out.download<std::uint32_t>());
+        }
+        return all;
+    }
+    static std::vector<reference::CovarianceOutputs> twins_of(const CovarianceDesc& desc,
+                                                              const std::vector<Step>& steps) {
+        std::vector<reference::CovarianceOutputs> all;
+        std::vector<float> old;
+        for (const Step& step : steps) {
+            all.push_back(reference::covariance_twin(desc, {.x = step.x, .old = old, .first = step.first}));
+            old = all.back().covariance;
+        }
+        return all;
+    }
     std::uint64_t dispatches_ = 0;
 };
 YOLK_FOR_EACH_DEVICE(covariance);
@@ -78,6 +119,27 @@ TEST_P(covariance, of_no_samples_leaves_an_average_alone) {
     EXPECT_THAT(got.covariance, Each(0.0F));
 }
 
+// A batch that is not finite says nothing, and the average goes on as if it had not been.
+TEST_P(covariance, an_average_leaves_out_what_is_not_finite) {
+    const CovarianceDesc desc{
+        .n = 2, .samples = 2, .blocks = 2, .average = true, .decay = 0.75F, .reports_left_out = true};
+    const std::vector<float> good{1, 2, 3, 4, 5, 6, 7, 8};
+    for (const float bad : {kNan, kInfinity, -kInfinity, 3e30F}) {  // the last one's square overflows
+        std::vector<float> half_bad = good;
+        half_bad[5] = bad;
+        const std::vector<Step> steps{{.x = half_bad, .first = true}, {.x = good}, {.x = half_bad}, {.x = good}};
+        ASSERT_OK_AND_ASSIGN(const auto got, run_steps(desc, steps));
+        const auto twin = twins_of(desc, steps);
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+            EXPECT_THAT(got[i].covariance, ElementsAreArray(twin[i].covariance)) << bad << ", step " << i;
+            EXPECT_THAT(got[i].left_out, ElementsAre(0U, i % 2 == 0 ? 1U : 0U)) << bad << ", step " << i;
+            EXPECT_EQ(got[i].left_out, twin[i].left_out) << bad << ", step " << i;
+        }
+        EXPECT_THAT(got[2].covariance, ElementsAre(5, 7, 7, 10, 9.25F, 10.75F, 10.75F, 12.5F)) << bad;
+        EXPECT_THAT(got[0].covariance, ElementsAre(5, 7, 7, 10, 0, 0, 0, 0)) << bad;
+    }
+}
+
 TEST_P(covariance, bad_descriptions_are_refused) {
     const auto refused = [&](const CovarianceDesc& desc, const char* words) {
         return expect_error(plan_covariance(device(), desc), ErrorKind::BadInput, words);
@@ -104,9 +166,9 @@ TEST_P(covariance, wrong_views_are_refused) {
         plan_covariance(
             device(),
             {.n = 4, .samples = 3, .blocks = 2, .average = true, .damping_kind = CovarianceDamping::Relative}));
-    EXPECT_EQ(plan.scratch().size_bytes, 512U);
+    EXPECT_EQ(plan.scratch().size_bytes, 768U);
     const CovarianceViews right{.x = {buffer, 0, 96}, .covariance = {buffer, 256, 128}, .damped = {buffer, 512, 128}};
-    const BufferView scratch(buffer, 1024, 512);
+    const BufferView scratch(buffer, 1024, 768);
     const auto refused = [&](BufferView CovarianceViews::*view, const BufferView& wrong, const char* words) {
         CovarianceViews views = right;
         views.*view = wrong;

@@ -48,6 +48,45 @@ class optimizer : public testing::DeviceTest {
         if (!state.empty()) YOLK_TRY_VOID(dispatcher().download(states, std::as_writable_bytes(std::span(state))));
         return parameters;
     }
+
+    struct Counted {
+        std::vector<float> parameters, state;
+        std::uint32_t skipped = 0;
+    };
+    /// A step of each gradient, from a state of zeros.
+    Result<Counted> run_counted(const OptimizerDesc& desc, const std::vector<std::vector<float>>& gradients,
+                                std::vector<float> parameters, float learning_rate) const {
+        const auto buffer_of = [&](const void* values, std::size_t bytes) -> Result<Buffer> {
+            YOLK_TRY(Buffer made,
+                     device().create_buffer({.size_bytes = std::max<std::size_t>(4, bytes), .label = "values"}));
+            if (bytes > 0) YOLK_TRY_VOID(dispatcher().upload(made, {static_cast<const std::byte*>(values), bytes}));
+            return made;
+        };
+        Counted counted{.parameters = std::move(parameters), .state = {}};
+        counted.state.resize(std::size_t{desc.element_count} * optimizer_state_arrays(desc.rule));
+        const std::size_t state_bytes = 4 * counted.state.size();
+        YOLK_TRY(const Buffer weights, buffer_of(counted.parameters.data(), 4 * counted.parameters.size()));
+        YOLK_TRY(const Buffer states, buffer_of(counted.state.data(), state_bytes));
+        YOLK_TRY(const Buffer skipped, buffer_of(&counted.skipped, 4));
+        YOLK_TRY(const OptimizerPlan plan, plan_optimizer(device(), desc));
+        for (std::uint32_t step = 0; step < gradients.size(); ++step) {
+            YOLK_TRY(const Buffer gradient, buffer_of(gradients[step].data(), 4 * gradients[step].size()));
+            YOLK_TRY(const BoundOptimizer bound,
+                     plan.bind({.gradient = gradient,
+                                .parameters = weights,
+                                .state = state_bytes == 0 ? BufferView{} : BufferView{states},
+                                .skipped = skipped}));
+            YOLK_TRY(Recorder recorder, Recorder::create(device()));
+            recorder.begin();
+            bound.record(recorder, learning_rate, step);
+            YOLK_TRY_VOID(dispatcher().run(recorder));
+        }
+        YOLK_TRY_VOID(dispatcher().download(weights, std::as_writable_bytes(std::span(counted.parameters))));
+        YOLK_TRY_VOID(dispatcher().download(skipped, std::as_writable_bytes(std::span(&counted.skipped, 1))));
+        if (state_bytes > 0)
+            YOLK_TRY_VOID(dispatcher().download(states, std::as_writable_bytes(std::span(counted.state))));
+        return counted;
+    }
 };
 YOLK_FOR_EACH_DEVICE(optimizer);
 
@@ -102,6 +141,48 @@ TEST_P(optimizer, adam_survives_gradients_whose_squares_overflow) {
     ASSERT_OK_AND_ASSIGN(const auto stepped, run_steps(adam, {3e38F, -1e30F}, {0.0F, 0.0F}, moments, 0.1F, 3));
     EXPECT_NEAR(stepped[0], 0.3F, 0.3F * 1e-6F);
     EXPECT_NEAR(stepped[1], -0.3F, 0.3F * 1e-6F);
+}
+
+// One bad step between good ones: the elements that it would spoil stay as they were, the others move, and the next
+// step finds nothing of it.
+TEST_P(optimizer, a_step_that_is_not_finite_is_skipped_and_counted) {
+    constexpr float kBadGradients[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                                       -std::numeric_limits<float>::infinity()};
+    for (const OptimizerRule rule : {OptimizerRule::Sgd, OptimizerRule::Momentum, OptimizerRule::Adam}) {
+        const OptimizerDesc desc{.rule = rule, .element_count = 4, .counts_skipped = true, .config = {}};
+        for (const float bad : kBadGradients) {
+            const std::vector<float> good{0.3F, -2.0F, 0.0F, 5.0F};
+            std::vector<float> half_bad = good;
+            half_bad[1] = half_bad[3] = bad;
+            const std::vector<std::vector<float>> gradients{good, half_bad, good, half_bad, good};
+            ASSERT_OK_AND_ASSIGN(const Counted got, run_counted(desc, gradients, std::vector<float>(4, 0.125F), 0.01F));
+            EXPECT_EQ(got.skipped, 4U) << to_string(rule) << ' ' << bad;
+            std::vector<float> twin(4, 0.125F);
+            std::vector<float> twin_state(4 * optimizer_state_arrays(rule), 0.0F);
+            std::uint32_t counted = 0;
+            for (std::uint32_t step = 0; step < gradients.size(); ++step)
+                counted += reference::optimizer_twin(desc, gradients[step], twin, twin_state, 0.01F, step);
+            EXPECT_EQ(counted, 4U);
+            EXPECT_THAT(got.parameters, ElementsAreArray(twin)) << to_string(rule) << ' ' << bad;
+            EXPECT_THAT(got.state, ElementsAreArray(twin_state)) << to_string(rule) << ' ' << bad;
+            for (const float value : got.parameters) EXPECT_TRUE(std::isfinite(value) && std::abs(value) < 10.0F);
+        }
+    }
+}
+
+// Finite gradients whose results are not.
+TEST_P(optimizer, results_that_overflow_are_skipped) {
+    const OptimizerDesc momentum{
+        .rule = OptimizerRule::Momentum, .element_count = 2, .counts_skipped = true, .config = {}};
+    const std::vector<float> huge{3e38F, 1.0F};
+    ASSERT_OK_AND_ASSIGN(const Counted moved, run_counted(momentum, {huge, huge}, {0.0F, 0.0F}, 0x1p-120F));
+    EXPECT_EQ(moved.skipped, 1U);  // the second moment of the first element
+    EXPECT_EQ(moved.state[0], 3e38F);
+    EXPECT_EQ(moved.state[1], 0.9F + 1.0F);
+    const OptimizerDesc sgd{.element_count = 2, .counts_skipped = true, .config = {}};
+    ASSERT_OK_AND_ASSIGN(const Counted stepped, run_counted(sgd, {huge}, {0.5F, 0.5F}, 10.0F));
+    EXPECT_EQ(stepped.skipped, 1U);
+    EXPECT_THAT(stepped.parameters, ElementsAre(0.5F, 10.5F));
 }
 
 TEST_P(optimizer, refuses_bad_descriptions_and_views) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/reference/covariance.hpp"
 
+#include <cmath>
+
 #include "row_twin.hpp"
 #include "yolk/exact/exact_math.h"
 #include "yolk/reference/matmul.hpp"
@@ -23,6 +25,17 @@ Weights weights_of(const CovarianceDesc& desc, bool first) {
     weights.decay = desc.decay;
     weights.fresh = (weights.keeps_old ? 1.0 - weights.decay : 1.0) / desc.samples;
     return weights;
+}
+
+std::vector<std::uint32_t> left_out_twin(const CovarianceDesc& desc, const std::vector<float>& sums) {
+    std::vector<std::uint32_t> left_out(desc.blocks, 0);
+    const std::size_t n = desc.n;
+    for (std::size_t b = 0; b < desc.blocks && n > 0; ++b) {
+        const float* const block = sums.data() + b * n * n;
+        const float trace = row_sum_twin(n, [&](std::size_t k) { return exact_flush(block[k * (n + 1)]); });
+        left_out[b] = std::isfinite(trace) ? 0 : 1;
+    }
+    return left_out;
 }
 
 std::vector<float> damped_twin(const CovarianceDesc& desc, const std::vector<float>& covariance) {
@@ -57,7 +70,12 @@ CovarianceOutputs covariance_twin(const CovarianceDesc& desc, const CovarianceIn
     const Weights weights = weights_of(desc, inputs.first);
     const auto decay = static_cast<float>(weights.decay);
     const auto weight = static_cast<float>(weights.fresh);
+    if (desc.average) out.left_out = left_out_twin(desc, out.covariance);
     for (std::size_t i = 0; i < out.covariance.size(); ++i) {
+        if (desc.average && out.left_out[i / (std::size_t{desc.n} * desc.n)] == 1) {
+            out.covariance[i] = weights.keeps_old ? inputs.old[i] : 0.0F;
+            continue;
+        }
         const float fresh = out.covariance[i] * weight;
         float kept = 0.0F;
         if (weights.keeps_old) {

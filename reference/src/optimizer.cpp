@@ -2,6 +2,7 @@
 #include "yolk/reference/optimizer.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "yolk/exact/exact_math.h"
 
@@ -32,20 +33,30 @@ float adam_twin(const OptimizerDesc& desc, float g, float& m, float& v, float un
 
 }  // namespace
 
-void optimizer_twin(const OptimizerDesc& desc, std::span<const float> gradient, std::span<float> parameters,
-                    std::span<float> state, float learning_rate, std::uint32_t step) {
+std::uint32_t optimizer_twin(const OptimizerDesc& desc, std::span<const float> gradient, std::span<float> parameters,
+                             std::span<float> state, float learning_rate, std::uint32_t step) {
     const std::uint64_t t = std::uint64_t{step} + 1;
     const float unbias1 = unbias_twin(desc.beta1, t);
     const float unbias2 = unbias_twin(desc.beta2, t);
+    const std::size_t arrays = optimizer_state_arrays(desc.rule);
+    std::uint32_t skipped = 0;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-        float direction = exact::exact_flush(gradient[i]);
-        if (desc.rule == OptimizerRule::Momentum)
-            direction = state[i] = flushed_product(desc.beta1, state[i]) + direction;
-        if (desc.rule == OptimizerRule::Adam) {
-            direction = adam_twin(desc, direction, state[i], state[parameters.size() + i], unbias1, unbias2);
+        const float g = exact::exact_flush(gradient[i]);
+        float direction = g;
+        float m = arrays > 0 ? state[i] : 0.0F;
+        float v = arrays > 1 ? state[parameters.size() + i] : 0.0F;
+        if (desc.rule == OptimizerRule::Momentum) direction = m = flushed_product(desc.beta1, m) + g;
+        if (desc.rule == OptimizerRule::Adam) direction = adam_twin(desc, g, m, v, unbias1, unbias2);
+        const float moved = parameters[i] + flushed_product(learning_rate, direction);
+        if (!std::isfinite(g) || !std::isfinite(m) || !std::isfinite(v) || !std::isfinite(moved)) {
+            ++skipped;
+            continue;
         }
-        parameters[i] = exact::exact_flush_operand(parameters[i] + flushed_product(learning_rate, direction));
+        if (arrays > 0) state[i] = m;
+        if (arrays > 1) state[parameters.size() + i] = v;
+        parameters[i] = exact::exact_flush_operand(moved);
     }
+    return skipped;
 }
 
 }  // namespace yolk::reference

@@ -155,7 +155,8 @@ class OptimizerProblem final : public OperationProblem<OptimizerDesc> {
 
    protected:
     [[nodiscard]] std::vector<ByteVector> contents() const override {
-        return {bytes_of_values(inputs_.gradient), bytes_of_values(inputs_.parameters), bytes_of_values(inputs_.state)};
+        return {
+            bytes_of_values(inputs_.gradient), bytes_of_values(inputs_.parameters), bytes_of_values(inputs_.state), {}};
     }
 
    private:

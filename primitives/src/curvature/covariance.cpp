@@ -104,11 +104,18 @@ ViewShape covariance_view(const CovarianceDesc& desc) {
 ViewShape damped_view(const CovarianceDesc& desc) {
     return {.extents = {{"blocks", desc.blocks}, {"n", desc.n}, {"n", desc.n}}, .used = is_damped(desc)};
 }
+ViewShape left_out_view(const CovarianceDesc& desc) {
+    return {.extents = {{"blocks", desc.n == 0 ? 0U : desc.blocks}},
+            .dtype = DType::U32,
+            .used = desc.average && desc.reports_left_out};
+}
 
 }  // namespace
 
 struct CovariancePipelines {
-    std::uint64_t sums_bytes = 0;   ///< of scratch, at its beginning: with an average
+    std::uint64_t sums_bytes = 0;        ///< of scratch, at its beginning: with an average
+    std::uint64_t sums_trace_bytes = 0;  ///< of scratch: with an average
+    std::uint64_t sums_trace_offset = 0;
     std::uint64_t shift_bytes = 0;  ///< of scratch: for relative damping
     std::uint64_t shift_offset = 0;
     std::uint64_t scratch_bytes = 0;
@@ -120,6 +127,7 @@ struct CovariancePipelines {
 
 struct CovarianceBindings {
     BoundMatmul product;
+    std::optional<BoundBlockTrace> sums_trace;
     BindingOf<abi_c::Params> average;
     std::optional<BoundBlockTrace> trace;
     std::optional<BindingOf<abi_c::Params>> damp;
@@ -133,22 +141,26 @@ Result<PipelinesOf<CovarianceDesc>> build_covariance(const Device& device, const
     Result<MatmulLayout> layout = lay_out_matmul(samples_product(desc));
     if (!layout) return std::move(layout).error().while_doing("planning [covariance]");
     made->sums_bytes = desc.average ? kElementBytes * desc.blocks * desc.n * desc.n : 0;
+    made->sums_trace_bytes = desc.average ? kElementBytes * desc.blocks : 0;
     made->shift_bytes = is_relative(desc) ? kElementBytes * desc.blocks : 0;
     ScratchPieces pieces;
     (void)pieces.add(made->sums_bytes);
+    made->sums_trace_offset = pieces.add(made->sums_trace_bytes);
     made->shift_offset = pieces.add(made->shift_bytes);
     made->scratch_bytes = pieces.size_bytes();
     MatmulDesc of_product = samples_product(desc);
     of_product.config = *desc.config;
     YOLK_TRY(made->product, plan_matmul(device, of_product));
-    const std::array constants{SpecConstant{abi_c::kSpecWorkgroupSize, kElementWorkgroup},
-                               SpecConstant{abi_c::kSpecRelative, is_relative(desc) ? 1U : 0U}};
-    YOLK_TRY(made->average, device.pipeline(kernels::kCovarianceAverage, std::span(constants).first(1)));
-    if (is_relative(desc)) {
+    const SpecConstant workgroup{abi_c::kSpecWorkgroupSize, kElementWorkgroup};
+    const std::array of_average{workgroup, SpecConstant{abi_c::kSpecAverages, desc.average ? 1U : 0U},
+                                SpecConstant{abi_c::kSpecReports, desc.reports_left_out ? 1U : 0U}};
+    const std::array of_damp{workgroup, SpecConstant{abi_c::kSpecRelative, is_relative(desc) ? 1U : 0U}};
+    YOLK_TRY(made->average, device.pipeline(kernels::kCovarianceAverage, of_average));
+    if (is_relative(desc) || desc.average) {
         YOLK_TRY(made->trace, plan_block_trace(device));
     }
     if (is_damped(desc)) {
-        YOLK_TRY(made->damp, device.pipeline(kernels::kCovarianceDamp, constants));
+        YOLK_TRY(made->damp, device.pipeline(kernels::kCovarianceDamp, of_damp));
     }
     return PipelinesOf<CovarianceDesc>(std::move(made));
 }
@@ -168,8 +180,14 @@ Result<BindingsOf<CovarianceDesc>> bind_covariance(const Device& device, const C
     YOLK_TRY(bound->product, made->product.bind({.a = views.x, .b = views.x, .out = sums}));
     // A binding may not be empty; what a kernel does not touch is bound to something that is there.
     const BufferView damped = is_damped(desc) ? views.damped : views.covariance;
-    const std::array all{sums, views.covariance, shift, damped};
+    const BufferView sums_trace =
+        desc.average ? piece_of(scratch, made->sums_trace_offset, made->sums_trace_bytes) : views.covariance;
+    const BufferView left_out = views.left_out.empty() ? views.covariance : views.left_out;
+    const std::array all{sums, views.covariance, shift, damped, sums_trace, left_out};
     YOLK_TRY(bound->average, device.bind(made->average, all));
+    if (desc.average) {
+        YOLK_TRY(bound->sums_trace, made->trace.bind(sums, sums_trace, desc.blocks, desc.n, 1.0F));
+    }
     if (is_relative(desc)) {
         const auto weight = static_cast<float>(static_cast<double>(desc.damping) / desc.n);
         YOLK_TRY(bound->trace, made->trace.bind(views.covariance, shift, desc.blocks, desc.n, weight));
@@ -186,6 +204,10 @@ void record_covariance(Recorder& recorder, const BindingsOf<CovarianceDesc>& bou
     const abi_c::Params params = covariance_params(desc, first.value);
     bound->product.record(recorder);
     recorder.barrier(Barrier::ComputeToCompute);
+    if (bound->sums_trace) {
+        bound->sums_trace->record(recorder);
+        recorder.barrier(Barrier::ComputeToCompute);
+    }
     recorder.dispatch(bound->average, params, bound->grid);
     if (bound->trace) {
         recorder.barrier(Barrier::ComputeToCompute);
@@ -213,7 +235,8 @@ const Operation<CovarianceDesc>& operation_of<CovarianceDesc>() {
         .views =
             {{.name = "x", .role = ViewRole::Input, .view = &Views::x, .shape = &x_view, .window_begin = &begin_of_x},
              {"covariance", ViewRole::Output, &Views::covariance, &covariance_view},
-             {"damped", ViewRole::Output, &Views::damped, &damped_view}},
+             {"damped", ViewRole::Output, &Views::damped, &damped_view},
+             {"left_out", ViewRole::Output, &Views::left_out, &left_out_view}},
         .knobs = &OfProduct::knobs,
         .legal = &OfProduct::legal,
         .heuristic = &OfProduct::heuristic,

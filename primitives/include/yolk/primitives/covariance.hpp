@@ -27,6 +27,7 @@ struct CovarianceViews {
     BufferView x;           ///< fp32 [blocks, samples, n], laid out as the description says
     BufferView covariance;  ///< fp32 [blocks, n, n], without damping; with `average` read, too
     BufferView damped{};    ///< fp32 [blocks, n, n]: covariance with damping; empty for CovarianceDamping::None
+    BufferView left_out{};  ///< uint32 [blocks], out: with `reports_left_out`, 1 where X was left out of the average
 };
 
 struct CovariancePipelines;
@@ -37,7 +38,8 @@ struct CovarianceDesc {
     using Views = CovarianceViews;
     using Pipelines = std::shared_ptr<const CovariancePipelines>;
     using Bindings = std::shared_ptr<const CovarianceBindings>;
-    /// With `average`: `first` takes C for the average and does not read what was there.
+    /// With `average`: `first` takes C for the average and does not read what was there. A block of X whose sum of
+    /// squares is not finite is left out of an average: the old one stays, or zeros with `first`.
     using Call = void(OrDefault<bool> first);
 
     std::uint32_t n = 0;        ///< columns of a block of X, up to 1,024; 0 is legal, for blocks, too
@@ -48,6 +50,7 @@ struct CovarianceDesc {
     std::uint32_t block_stride = kDense;  ///< from block to block of X; 0: all are the same
     bool average = false;                 ///< C = decay C + (1 - decay) X^T X / samples
     float decay = 0.95F;                  ///< at least 0, below 1
+    bool reports_left_out = false;        ///< with `average`
     CovarianceDamping damping_kind = CovarianceDamping::None;
     float damping = 0.0F;                  ///< 0, or from 2^-40 to 2^40
     std::optional<MatmulConfig> config{};  ///< of the product; unset: the device's table, else its heuristic
@@ -58,8 +61,9 @@ template <>
 const Operation<CovarianceDesc>& operation_of<CovarianceDesc>();
 /// Barriers between its own dispatches inside; the caller puts one before and after.
 using BoundCovariance = Bound<CovarianceDesc>;
-/// Scratch: fp32 [blocks, n, n] with `average`, fp32 [blocks] for relative damping. Errors: n above 1,024, a stride
-/// below n, a decay or damping outside its range, sizes that overflow, a configuration outside the space.
+/// Scratch: fp32 [blocks, n, n] and fp32 [blocks] with `average`, fp32 [blocks] for relative damping. Errors: n above
+/// 1,024, a stride below n, a decay or damping outside its range, sizes that overflow, a configuration outside the
+/// space.
 using CovariancePlan = Plan<CovarianceDesc>;
 inline constexpr Planner<CovarianceDesc> plan_covariance;
 

@@ -31,6 +31,7 @@ struct OptimizerViews {
     BufferView parameters;  ///< in and out, fp32 [element_count]
     BufferView state;       ///< in and out, fp32 [state_arrays, element_count]: first moments, then second; zero at the
                             ///< start; empty for SGD
+    BufferView skipped{};   ///< in and out, uint32 [1]: with `counts_skipped`, the elements that were left are added
 };
 
 struct OptimizerDesc {
@@ -45,6 +46,7 @@ struct OptimizerDesc {
     float beta1 = 0.9F;                       ///< momentum's and Adam's first decay, in [0, 1)
     float beta2 = 0.999F;                     ///< Adam's second, in [0, 1)
     float epsilon = 1e-8F;                    ///< Adam's, in [2^-40, 1]
+    bool counts_skipped = false;              ///< elements that keep parameter and moments, as one would not be finite
     std::optional<OptimizerConfig> config{};  ///< unset: the device's table, else OptimizerConfig{}
 };
 

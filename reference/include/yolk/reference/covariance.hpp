@@ -18,6 +18,7 @@ struct CovarianceInputs {
 struct CovarianceOutputs {
     std::vector<float> covariance;
     std::vector<float> damped;
+    std::vector<std::uint32_t> left_out{};  ///< [blocks], as CovarianceViews::left_out; with `average`
 };
 
 /// The index of X[block, sample, column] in its view.

@@ -9,8 +9,9 @@
 
 namespace yolk::reference {
 
-/// One step in place, with the kernel's bits. `state`: as OptimizerViews::state.
-void optimizer_twin(const OptimizerDesc& desc, std::span<const float> gradient, std::span<float> parameters,
-                    std::span<float> state, float learning_rate, std::uint32_t step);
+/// One step in place, with the kernel's bits. `state`: as OptimizerViews::state. Returns how many elements it skipped,
+/// as OptimizerViews::skipped.
+std::uint32_t optimizer_twin(const OptimizerDesc& desc, std::span<const float> gradient, std::span<float> parameters,
+                             std::span<float> state, float learning_rate, std::uint32_t step);
 
 }  // namespace yolk::reference

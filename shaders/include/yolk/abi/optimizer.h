@@ -8,11 +8,13 @@ ABI_BEGIN(optimizer)
 ABI_CONST uint kBindGradient = 0;    // fp32 [element_count]
 ABI_CONST uint kBindParameters = 1;  // in and out, fp32 [element_count]
 ABI_CONST uint kBindState = 2;       // in and out, fp32 [state arrays, element_count]; untouched by sgd
-ABI_CONST uint kBindingCount = 3;
+ABI_CONST uint kBindSkipped = 3;     // in and out, uint32 [1]: elements left as they were are added; with kSpecCounts
+ABI_CONST uint kBindingCount = 4;
 ABI_CONST uint kUniformMask = 0;
 
 ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256
 ABI_CONST uint kSpecRule = 1;           // kRule...
+ABI_CONST uint kSpecCounts = 2;         // 1: what is skipped is counted
 
 ABI_CONST uint kRuleSgd = 0;
 ABI_CONST uint kRuleMomentum = 1;
