@@ -3,14 +3,19 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <system_error>
+#include <thread>
 
 #include "yolk/core/file.hpp"
+#include "yolk/core/stop.hpp"
+#include "yolk/core/wait_notice.hpp"
 
 namespace yolk::autotune {
 namespace {
 
-constexpr int kBusyMilliseconds = 20000;
+constexpr std::chrono::seconds kBusyLimit{20};
+constexpr std::chrono::milliseconds kBetweenTries{20};
 
 Error sqlite_error(sqlite3* database, int code, std::string_view what) {
     return io_error(fmt::format("The tuning table cannot {}: {}.", what,
@@ -19,6 +24,31 @@ Error sqlite_error(sqlite3* database, int code, std::string_view what) {
 }
 
 }  // namespace
+
+/// A wait for what another process has locked.
+struct Database::Busy {
+    std::filesystem::path path;
+    std::chrono::steady_clock::time_point begun{};
+    std::optional<WaitNotice> notice{};
+
+    /// Whether to try again.
+    static int again(void* context, int tries) {
+        Busy& busy = *static_cast<Busy*>(context);
+        if (tries == 0) {
+            busy.begun = std::chrono::steady_clock::now();
+            busy.notice.emplace(
+                [&busy] {
+                    return fmt::format("the tuning table '{}', which another process has locked,", busy.path.string());
+                },
+                kBusyLimit);
+        }
+        const auto waited = std::chrono::steady_clock::now() - busy.begun;
+        busy.notice->look(waited);
+        if (waited >= kBusyLimit || stop_requested()) return 0;
+        std::this_thread::sleep_for(kBetweenTries);
+        return 1;
+    }
+};
 
 bool says_damaged(int code) noexcept {
     const int primary = code & 0xFF;
@@ -89,7 +119,8 @@ Result<Database> Database::open(const std::filesystem::path& path, OpenMode mode
                         code);
     }
     sqlite3_extended_result_codes(raw, 1);
-    sqlite3_busy_timeout(raw, kBusyMilliseconds);
+    database.busy_ = std::make_unique<Busy>(Busy{.path = path});
+    sqlite3_busy_handler(raw, &Busy::again, database.busy_.get());
     return database;
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "yolk/core/owned.hpp"
 #include "yolk/core/result.hpp"
 
 namespace yolk::autotune {
@@ -67,7 +68,8 @@ enum class OpenMode { Existing, Create };
 
 class Database {
    public:
-    /// With a busy time-out; nothing of the file is read yet. Error (Io): cannot be opened.
+    /// Waits for what another process has locked, 20 seconds at most; nothing of the file is read yet. Error (Io):
+    /// cannot be opened.
     [[nodiscard]] static Result<Database> open(const std::filesystem::path& path, OpenMode mode);
 
     [[nodiscard]] Result<Statement> prepare(std::string_view sql) const;
@@ -78,6 +80,8 @@ class Database {
     struct Close {
         void operator()(sqlite3* database) const noexcept { sqlite3_close_v2(database); }
     };
+    struct Busy;
+    Owned<Busy> busy_;  ///< the database refers to it
     std::unique_ptr<sqlite3, Close> database_;
 };
 
