@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <sstream>
 
 #include "command.hpp"
 
@@ -85,6 +86,27 @@ TEST_F(interrupt, closed_pipe_and_hang_up_end_an_optimization_and_save) {
     EXPECT_EQ(hung_up.last()["stopped_by"], "caller");
     for (const std::string& saved : {file, file + ".checkpoint"}) EXPECT_TRUE(std::filesystem::remove(saved)) << saved;
     EXPECT_TRUE(std::filesystem::is_empty(folder_)) << "a lock file is left over";
+}
+
+// The host computes for minutes what this product must be; nothing of the check is lost.
+TEST_F(interrupt, a_check_ends_while_the_host_computes_what_to_expect) {
+    // By eight seconds of its own time it is in the midst of that.
+    const std::string script =
+        "\"$YOLK\" check --json --quiet --kernel concat --shape 'matmul m=2048 n=2048 k=4096' --configurations 1 > "
+        "out.json &\nchild=$!\n"
+        "while ticks=$(cut -d' ' -f14 /proc/$child/stat) && [ $ticks -lt 800 ]; do sleep .05; done\n"
+        "kill -TERM $child; begun=$(date +%s%N); wait $child\n"
+        "echo $? $((($(date +%s%N) - begun) / 1000000)); cat out.json\n";
+    const Ran ran = run_shell("cd '" + folder_.string() + "'\n" + script, only(kLavapipe));
+    std::istringstream lines(ran.out);
+    int code = 0, milliseconds = 0;
+    lines >> code >> milliseconds;
+    EXPECT_EQ(code, 1) << ran.out << ran.err;
+    EXPECT_LT(milliseconds, 10000) << "a second, on a busy machine";
+    const Json outcome = ran.last();
+    ASSERT_TRUE(outcome.is_object()) << ran.out << ran.err;
+    EXPECT_EQ(outcome["interrupted"], true);
+    EXPECT_GE(outcome["failed"], 1);
 }
 
 // Closed streams whose numbers went to the checkpoint and others, and a full device behind standard error.

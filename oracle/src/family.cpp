@@ -14,6 +14,7 @@
 #include "gpu_defaults.hpp"
 #include "sampled_proof.hpp"
 #include "yolk/core/hash.hpp"
+#include "yolk/core/host_work.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/problem_memory.hpp"
 
@@ -190,8 +191,8 @@ class Runs {
             if (problem_ != problems_[batch.problem].get()) {
                 YOLK_TRY_VOID(check_memory(*problems_[batch.problem], context_.device.info()));
                 problem_ = problems_[batch.problem].get();
-                buffers_ = problem_->buffers();
-                expected_ = problem_->expected();
+                buffers_ = long_work([this] { return problem_->buffers(); });
+                expected_ = long_work([this] { return problem_->expected(); });
             }
             for (const Configuration& configuration : batch.configurations) {
                 if (context_.stop && context_.stop()) return {};
@@ -284,7 +285,7 @@ ProblemProof::ProblemProof(const Problem& problem, const ProofOptions& options)
         if (auto elements = problem.elements(buffers_))
             sampled_ = std::make_unique<SampledProof>(std::move(elements), options.sampled_elements);
     }
-    if (!sampled_) expected_ = problem.expected();
+    if (!sampled_) expected_ = long_work([&problem] { return problem.expected(); });
 }
 ProblemProof::~ProblemProof() = default;
 

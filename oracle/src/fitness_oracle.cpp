@@ -107,9 +107,12 @@ void weigh_ranks(const FitnessDesc& desc, const Scores& all, FitnessOracle& orac
     const auto count = static_cast<double>(all.f.size());
     std::vector<double> ranks;
     double squares = 0.0;
+    std::vector<double> sorted = all.f;
+    std::ranges::sort(sorted);
     for (const double f : all.f) {
-        const auto worse = std::ranges::count_if(all.f, [f](double other) { return other < f; });
-        const auto equal = std::ranges::count(all.f, f);
+        const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), f);
+        const auto worse = first - sorted.begin();
+        const auto equal = last - first;
         const double rank = static_cast<double>(worse) + static_cast<double>(equal - 1) / 2.0;
         ranks.push_back(rank / (count - 1.0) - 0.5);
         squares += ranks.back() * ranks.back() / count;
@@ -125,17 +128,19 @@ void weigh_ranks(const FitnessDesc& desc, const Scores& all, FitnessOracle& orac
     oracle.coefficient = {value, value * (4.6 * kFp32Rounding + kSqrtError + kReciprocalError)};
 }
 
-double group_mean(const Scores& all, std::size_t group, std::size_t size) {
-    double sum = 0.0;
-    for (std::size_t i = 0; i < size; ++i) sum += all.f[group * size + i] / static_cast<double>(size);
-    return sum;
+/// Of each group of so many members.
+std::vector<double> group_means(const Scores& all, std::size_t size) {
+    std::vector<double> means(all.f.size() / size, 0.0);
+    for (std::size_t i = 0; i < means.size() * size; ++i) means[i / size] += all.f[i] / static_cast<double>(size);
+    return means;
 }
 
 void weigh_members(const FitnessDesc& desc, const Scores& all, FitnessOracle& oracle) {
     const FitnessValue inverse = inverse_deviation(all);
     const std::size_t size = desc.rule == FitnessRule::GroupZScore ? desc.group_size : all.f.size();
+    const std::vector<double> means = group_means(all, size);
     for (std::size_t member = 0; member < all.f.size(); ++member) {
-        const double value = (all.f[member] - group_mean(all, member / size, size)) * inverse.value;
+        const double value = (all.f[member] - means[member / size]) * inverse.value;
         // The quantized score and the mean of such; the sum's conversion, the reciprocal and its product round a
         // difference below 2^(E+2). Beside them the mean in double, whose terms are below 2^(E+1).
         const double absolute = all.lost() + 2.0 * all.quantum +
@@ -151,12 +156,13 @@ void weigh_floats(const FitnessDesc& desc, const Scores& all, FitnessOracle& ora
     if (!desc.antithetic) return weigh_members(desc, all, oracle);
     const FitnessValue inverse = inverse_deviation(all);
     const bool grouped = desc.rule == FitnessRule::GroupZScore;
+    const std::vector<double> means = grouped ? group_means(all, desc.group_size) : std::vector<double>();
     for (std::size_t pair = 0; pair < all.pairs(); ++pair) {
         double difference = all.difference(pair);
         double absolute = all.lost();
         if (grouped) {
-            difference -= group_mean(all, 2 * pair / desc.group_size, desc.group_size);
-            difference += group_mean(all, (2 * pair + 1) / desc.group_size, desc.group_size);
+            difference -= means[2 * pair / desc.group_size];
+            difference += means[(2 * pair + 1) / desc.group_size];
             // Two quantized means of three roundings, their difference and its use: each below 2^(E+2).
             absolute += 2.0 * all.quantum + 10.0 * kFp32Rounding * std::ldexp(1.0, all.exponent + 2);
         }

@@ -7,6 +7,7 @@
 
 #include "yolk/autotune/tuning_file.hpp"
 #include "yolk/runtime/device_selection.hpp"
+#include "yolk/runtime/hang_limit.hpp"
 #include "yolk/runtime/probe.hpp"
 
 namespace yolk {
@@ -89,10 +90,11 @@ Result<Context> Context::create(const Instance& instance, const ContextOptions& 
                                            {.memory_policy = options.memory_policy,
                                             .pipeline_cache_folder = std::move(cache_folder),
                                             .pipeline_capture = options.pipeline_capture}));
+    YOLK_TRY_VOID(set_hang_limit(device, options.hang_limit));
     YOLK_TRY_VOID(probe(device));  // plans respect what it finds
     YOLK_TRY_VOID(check_execution(device, options));
     if (options.tuning) autotune::load_tuning(device, table);
-    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device, {.hang_limit = options.hang_limit}));
+    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     return Context(std::make_shared<Impl>(Impl{instance, std::move(device), std::move(dispatcher), options.label}));
 }
 

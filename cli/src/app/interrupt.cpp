@@ -9,11 +9,13 @@
 #include <ctime>
 #include <string_view>
 
+#include "yolk/core/stop.hpp"
+
 namespace yolk::cli {
 namespace {
 
 constexpr std::array kCaught{SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGALRM};
-constexpr unsigned kGraceSeconds = 4;
+constexpr unsigned kGraceSeconds = 2;
 /// `timeout` and init systems send a signal to a process and again to its group, a moment later.
 constexpr std::int64_t kSameRequestMilliseconds = 300;
 
@@ -37,6 +39,7 @@ void on_request(int number) {
     const std::int64_t now = now_milliseconds();
     std::int64_t first = 0;
     if (signalled_at.compare_exchange_strong(first, now)) {
+        request_stop();
         if (may_give_up) ::alarm(kGraceSeconds);
     } else if (number != SIGHUP && now - first >= kSameRequestMilliseconds) {  // a closing terminal hangs up twice
         ::signal(number, SIG_DFL);
@@ -59,6 +62,7 @@ void on_alarm(int /*number*/) {
 
 InterruptGuard::InterruptGuard(Early early) {
     signalled_at = 0;
+    clear_stop();
     closed_output = false;
     guarded = true;
     may_give_up = early == Early::GivesUp;

@@ -3,6 +3,7 @@
 // share.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -42,17 +43,25 @@ Option* add_number(App& app, const std::string& name, T& target, const std::stri
 
 /// What every command that talks to a device offers.
 struct CommonFlags {
-    std::string device;      ///< index, UUID or part of a name; empty: $YOLK_DEVICE, else the best
-    bool no_tuning = false;  ///< the tuning table is not looked into
+    std::string device;         ///< index, UUID or part of a name; empty: $YOLK_DEVICE, else the best
+    bool no_tuning = false;     ///< the tuning table is not looked into
+    double hang_seconds = 0.0;  ///< 0: the default
+    double rank_seconds = 0.0;  ///< likewise
     bool json = false;
     bool quiet = false;
 };
 
-/// --device and --no-tuning; the first alone is for commands whose plans take no answer from the table.
-void add_device_flag(App& app, CommonFlags& flags);
+/// What --hang-seconds says, else the default.
+[[nodiscard]] std::chrono::nanoseconds hang_limit_of(const CommonFlags& flags);
+
+/// --device and --hang-seconds.
 void add_device_choice(App& app, CommonFlags& flags);
+/// The same and --no-tuning, for commands whose plans look into the table.
+void add_device_flag(App& app, CommonFlags& flags);
 /// --devices, which takes the place of --device: one run on several devices. After add_device_flag.
 Option* add_devices_flag(App& app, std::string& devices);
+/// --rank-seconds, of commands that run over several processes.
+void add_rank_flag(App& app, CommonFlags& flags);
 /// --json and --quiet.
 void add_output_flags(App& app, CommonFlags& flags);
 

@@ -76,10 +76,12 @@ Result<void> check_claimed(const Result<std::vector<Device>>& devices, train::Pr
 
 }  // namespace
 
-Result<void> join_ranks() {
+Result<void> join_ranks(const CommonFlags& flags) {
     const std::optional<train::Launch> launch = train::seen_launch();
     if (!launch || launch->processes == 1 || joined()) return {};
-    auto made = train::join_processes(*launch);
+    const std::chrono::duration<double> limit =
+        flags.rank_seconds > 0.0 ? std::chrono::duration<double>(flags.rank_seconds) : train::kRankLimit;
+    auto made = train::join_processes(*launch, std::chrono::duration_cast<std::chrono::nanoseconds>(limit));
     if (!made) {
         is_said_elsewhere() = launch->number != 0;
         return std::move(made).error();

@@ -15,7 +15,7 @@ namespace yolk::cli {
 
 /// Where a launcher started this process with others: joins them, and compares versions and binaries before anything
 /// else is said. Errors: join_processes', on all ranks compare_programs'.
-[[nodiscard]] Result<void> join_ranks();
+[[nodiscard]] Result<void> join_ranks(const CommonFlags& flags = {});
 /// After it; null where this process is alone.
 [[nodiscard]] train::Processes* ranks() noexcept;
 /// Whether this process speaks for all.

@@ -15,6 +15,7 @@
 #include "output.hpp"
 #include "select_device.hpp"
 #include "train_flags.hpp"
+#include "yolk/core/host_work.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
@@ -64,25 +65,6 @@ Result<std::vector<Wanted>> wanted_checks(const CheckFlags& flags) {
     if (!wanted.empty()) return wanted;
     for (const oracle::Family* family : oracle::families()) wanted.push_back({.family = family});
     return wanted;
-}
-
-/// Ends behind the family in which the check was stopped.
-std::vector<Outcome> check_kernels(const std::vector<Wanted>& wanted, const oracle::CheckContext& context) {
-    std::vector<Outcome> outcomes;
-    for (const auto& [family, problems] : wanted) {
-        if (context.stop()) break;
-        Result<oracle::CheckReport> report = problems.empty() ? oracle::check_family(context, *family)
-                                                              : oracle::check_problems(context, *family, problems);
-        Outcome outcome;
-        if (report) {
-            outcome.report = *std::move(report);
-        } else {
-            outcome.error = report.error().message;
-        }
-        outcome.report.kernel = family->name;
-        outcomes.push_back(std::move(outcome));
-    }
-    return outcomes;
 }
 
 Json fields_json(const oracle::Family& family) {
@@ -198,24 +180,41 @@ oracle::CheckContext context_of(const Device& device, Dispatcher& dispatcher, co
 
 /// CPU drivers compile a kernel when it first runs: the largest tiles take seconds there, and minutes where a long
 /// check is the least of a machine's work.
-std::chrono::nanoseconds hang_limit(const Device& device) {
+std::chrono::nanoseconds hang_limit(const Device& device, const CommonFlags& flags) {
+    if (flags.hang_seconds > 0.0) return hang_limit_of(flags);
     constexpr std::chrono::minutes kOnCpus{30};
     return device.info().kind == DeviceKind::Cpu ? kOnCpus : DispatcherOptions{}.hang_limit;
 }
 
-/// Returns how many kernels did not pass, those that an interrupt kept from being begun included.
-Result<std::uint64_t> check_device(const Device& device, const CheckFlags& flags, const std::vector<Wanted>& wanted) {
-    YOLK_TRY_VOID(probe(device));
-    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device, {.hang_limit = hang_limit(device)}));
-    CheckDisplay display;
-    const std::vector<Outcome> outcomes = check_kernels(wanted, context_of(device, dispatcher, flags, display));
-    display.finish();
+/// Ends behind the family in which the check was stopped, or the device failed for good: it would say so of each.
+void check_kernels(const std::vector<Wanted>& wanted, const oracle::CheckContext& context,
+                   std::vector<Outcome>& outcomes) {
+    for (const auto& [family, problems] : wanted) {
+        if (context.stop()) break;
+        Result<oracle::CheckReport> report = problems.empty() ? oracle::check_family(context, *family)
+                                                              : oracle::check_problems(context, *family, problems);
+        Outcome outcome;
+        if (report) {
+            outcome.report = *std::move(report);
+        } else {
+            outcome.error = report.error().message;
+        }
+        outcome.report.kernel = family->name;
+        outcomes.push_back(std::move(outcome));
+        if (!report && report.error().kind == ErrorKind::DeviceLost) break;
+    }
+}
+
+/// Returns how many kernels did not pass, those that were not begun included.
+std::uint64_t tell_outcomes(const Device& device, const CheckFlags& flags, std::size_t wanted,
+                            const std::vector<Outcome>& outcomes) {
     const auto passed = static_cast<std::uint64_t>(std::ranges::count_if(outcomes, &Outcome::passed));
-    const std::uint64_t failed = wanted.size() - passed;
+    const std::uint64_t failed = wanted - passed;
     if (!flags.common.json) {
         print_outcomes(device, outcomes);
-        if (outcomes.size() < wanted.size())
-            print_line("interrupted: {} kernels were not begun", wanted.size() - outcomes.size());
+        if (outcomes.size() < wanted)
+            print_line("{}{} kernels were not begun", InterruptGuard::requested() ? "interrupted: " : "",
+                       wanted - outcomes.size());
         return failed;
     }
     Json kernels = Json::array();
@@ -228,6 +227,21 @@ Result<std::uint64_t> check_device(const Device& device, const CheckFlags& flags
                 {"kernels", kernels},
                 {"failed", failed}});
     return failed;
+}
+
+Result<std::uint64_t> check_device(const Device& device, const CheckFlags& flags, const std::vector<Wanted>& wanted) {
+    YOLK_TRY_VOID(probe(device));
+    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device, {.hang_limit = hang_limit(device, flags.common)}));
+    CheckDisplay display;
+    std::vector<Outcome> outcomes;
+    // A request to end that comes while the host computes what to expect; the kernel counts as not begun.
+    const EndsAtStop ends([&] {
+        display.finish();
+        return tell_outcomes(device, flags, wanted.size(), outcomes) == 0 ? 0 : 1;
+    });
+    check_kernels(wanted, context_of(device, dispatcher, flags, display), outcomes);
+    display.finish();
+    return tell_outcomes(device, flags, wanted.size(), outcomes);
 }
 
 Result<int> run_check(const CheckFlags& flags, bool whole_run) {

@@ -27,19 +27,20 @@ struct Examined {
     Result<DeviceFindings> findings;
 };
 
-Result<DeviceFindings> find_out(const Instance& instance, const DeviceInfo& info) {
-    YOLK_TRY(
-        const Context context,
-        Context::create(instance, {.device = std::to_string(info.index), .tuning = false, .may_not_execute = true}));
+Result<DeviceFindings> find_out(const Instance& instance, const DeviceInfo& info, const CommonFlags& flags) {
+    YOLK_TRY(const Context context, Context::create(instance, {.device = std::to_string(info.index),
+                                                               .tuning = false,
+                                                               .hang_limit = hang_limit_of(flags),
+                                                               .may_not_execute = true}));
     return context.device().findings();
 }
 
-std::vector<Examined> examine(const Instance& instance) {
+std::vector<Examined> examine(const Instance& instance, const CommonFlags& flags) {
     std::vector<Examined> all;
     for (const DeviceInfo& info : instance.devices()) {
         std::vector<std::string> missing = missing_from_floor(info);
         Result<DeviceFindings> findings = missing.empty()
-                                              ? find_out(instance, info)
+                                              ? find_out(instance, info, flags)
                                               : Result<DeviceFindings>(unsupported("below the portable floor"));
         all.push_back({&info, std::move(missing), std::move(findings)});
     }
@@ -260,7 +261,7 @@ Result<int> run_devices(const CommonFlags& flags) {
     if (!choice && (flags.json || instance.devices().empty() || choice.error().kind == ErrorKind::BadInput)) {
         return choice.error();
     }
-    const std::vector<Examined> devices = examine(instance);
+    const std::vector<Examined> devices = examine(instance, flags);
     if (flags.json) {
         print_json(devices_json(devices, *choice));
         return 0;

@@ -120,7 +120,7 @@ Result<int> save_and_print(const OpenSystem& open, const OptimizeFlags& flags, c
 }
 
 Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& given) {
-    YOLK_TRY_VOID(join_ranks());
+    YOLK_TRY_VOID(join_ranks(given.common));
     OptimizeFlags flags = given;
     if (!speaks_for_ranks()) flags.common.quiet = true;
     // A dry run calls no model and no other host function.

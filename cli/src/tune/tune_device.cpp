@@ -13,6 +13,7 @@
 #include "tune_flags.hpp"
 #include "yolk/autotune/tune_device.hpp"
 #include "yolk/autotune/tuning_transfer.hpp"
+#include "yolk/core/host_work.hpp"
 #include "yolk/core/json.hpp"
 
 namespace yolk::cli {
@@ -139,6 +140,7 @@ Result<int> tune_this_device(const DeviceTuning& flags) {
     YOLK_TRY(const std::optional<autotune::PriorFile> prior, autotune::find_prior(flags.prior, path));
     const SearchProgress progress(flags.common);
     const InterruptGuard interrupt;
+    const EndsAtStop ends([&path] { return say_what_is_kept(path); });
     YOLK_TRY(const TuneDeviceOutcome outcome,
              autotune::tune_device(device, dispatcher, path, tuning_options(flags, prior, progress)));
     print_outcome(flags.common.json, device_tuning_json(device.info(), outcome), [&] { print_device_tuning(outcome); });

@@ -139,6 +139,14 @@ Result<std::filesystem::path> table_path() {
     return path;
 }
 
+int say_what_is_kept(const std::filesystem::path& table) {
+    print_error(
+        fmt::format("Ended by a signal while the host computed what a kernel must give. What was measured before is in "
+                    "'{}'.",
+                    table.string()));
+    return 1;
+}
+
 SearchProgress::SearchProgress(const CommonFlags& common)
     : line_(!common.json && !common.quiet), json_(common.json && !common.quiet) {}
 

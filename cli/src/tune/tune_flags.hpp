@@ -53,6 +53,9 @@ void print_algebra(const autotune::AlgebraReport& report);
 /// $YOLK_TABLE or the default. Error (BadInput): there is no place for one.
 [[nodiscard]] Result<std::filesystem::path> table_path();
 
+/// Last words where a signal meets a computation of the host that nothing can cut; the exit code.
+[[nodiscard]] int say_what_is_kept(const std::filesystem::path& table);
+
 /// One line that is rewritten on a terminal, JSON lines with --json, nothing with --quiet.
 class SearchProgress {
    public:

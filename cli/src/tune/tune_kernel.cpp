@@ -23,6 +23,7 @@
 #include "tune_flags.hpp"
 #include "yolk/autotune/tune_user_kernel.hpp"
 #include "yolk/core/file.hpp"
+#include "yolk/core/host_work.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 
@@ -42,16 +43,12 @@ struct KernelTuning {
     std::filesystem::path space;
     std::filesystem::path out;
     SearchFlags search;
-    float hang_seconds = 0.0F;  ///< 0: the dispatcher's own
     CommonFlags common;
 };
 
 Result<Machine> open_machine(const KernelTuning& flags) {
     YOLK_TRY(Device device, open_untuned(flags.common));
-    DispatcherOptions options;
-    if (flags.hang_seconds > 0.0F)
-        options.hang_limit = std::chrono::milliseconds(static_cast<std::int64_t>(flags.hang_seconds * 1000.0F));
-    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device, options));
+    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     return Machine{std::move(device), std::move(dispatcher)};
 }
 
@@ -221,8 +218,6 @@ Result<int> end_kernel_tuning(const KernelTuning& flags, const UserKernel& kerne
 
 Result<int> tune_own_kernel(const KernelTuning& flags) {
     YOLK_TRY_VOID(check_search_flags(flags.search));
-    if (!(flags.hang_seconds >= 0.0F && flags.hang_seconds < 1e6F))
-        return bad_input("--hang-seconds is {}; it is above 0.", flags.hang_seconds);
     YOLK_TRY(const std::filesystem::path path, table_path());
     std::optional<Machine> machine;
     YOLK_TRY(machine, open_machine(flags));
@@ -232,6 +227,7 @@ Result<int> tune_own_kernel(const KernelTuning& flags) {
     if (!flags.common.json && !flags.common.quiet) print_space_notes(*kernel);
     const SearchProgress progress(flags.common);
     const InterruptGuard interrupt;
+    const EndsAtStop ends([&path] { return say_what_is_kept(path); });
     autotune::TuneUserKernelOptions options{.open_machine = [&flags] { return open_machine(flags); },
                                             .start_again = &start_again};
     take_search_flags(flags.search, progress, options);
@@ -248,9 +244,6 @@ Command add_tune_kernel(App& tune) {
     command->add_option("--space", flags->space, "Its parameters, buffers and dispatch")->required()->type_name("FILE");
     command->add_option("--out", flags->out, "Write the winner as JSON, for an engine to load")->type_name("FILE");
     add_tuning_search_flags(*command, flags->search);
-    add_number(*command, "--hang-seconds", flags->hang_seconds, "A run that takes longer hangs")
-        ->type_name("SECONDS")
-        ->default_str("120");
     add_device_choice(*command, flags->common);
     add_output_flags(*command, flags->common);
     return {command, [flags] { return tune_own_kernel(*flags); }};

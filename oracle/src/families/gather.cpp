@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "check_tools.hpp"
@@ -12,20 +14,21 @@
 namespace yolk::oracle {
 namespace {
 
-/// The same as the product of a matrix of ones and zeros with the table's words, which are exact in double.
-// NOLINTNEXTLINE(readability-function-cognitive-complexity): one loop for each index of the definition
+/// By the rows and not by the ids: each row goes where the ids, sorted, ask for it. What asks for no row gets zeros.
 std::vector<OracleValue> gather_oracle(const GatherDesc& desc, std::span<const std::uint32_t> table,
                                        std::span<const std::uint32_t> ids) {
     std::vector<OracleValue> out(std::size_t{desc.members} * desc.id_count * desc.columns);
-    std::size_t flat = 0;
     for (std::size_t m = 0; m < desc.members; ++m) {
-        for (std::size_t i = 0; i < desc.id_count; ++i) {
-            for (std::size_t c = 0; c < desc.columns; ++c, ++flat) {
-                for (std::size_t row = 0; row < desc.table_rows; ++row) {
-                    const double is_it = ids[desc.shared_ids ? i : m * desc.id_count + i] == row ? 1.0 : 0.0;
-                    const std::size_t of = desc.shared_table ? row : m * desc.table_rows + row;
-                    out[flat].value += is_it * table[of * desc.columns + c];
-                }
+        std::vector<std::pair<std::uint32_t, std::size_t>> asked;
+        for (std::size_t i = 0; i < desc.id_count; ++i)
+            asked.emplace_back(ids[desc.shared_ids ? i : m * desc.id_count + i], i);
+        std::ranges::sort(asked);
+        auto next = asked.begin();
+        for (std::size_t row = 0; row < desc.table_rows; ++row) {
+            const std::size_t of = desc.shared_table ? row : m * desc.table_rows + row;
+            for (; next != asked.end() && next->first == row; ++next) {
+                for (std::size_t c = 0; c < desc.columns; ++c)
+                    out[(m * desc.id_count + next->second) * desc.columns + c].value = table[of * desc.columns + c];
             }
         }
     }

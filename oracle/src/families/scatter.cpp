@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "check_tools.hpp"
@@ -19,13 +21,24 @@ namespace {
 std::vector<OracleValue> scatter_oracle(const ScatterDesc& desc, std::span<const float> target,
                                         std::span<const std::uint32_t> ids, std::span<const float> values) {
     std::vector<OracleValue> out;
+    // Of a member, by row and then by their order.
+    std::vector<std::pair<std::uint32_t, std::size_t>> given;
+    const auto first_of = [&given](std::size_t row) {
+        return std::ranges::lower_bound(given, row, {}, [](const auto& entry) { return std::size_t{entry.first}; });
+    };
     for (std::size_t flat = 0; flat < target.size(); ++flat) {
         const std::size_t c = flat % desc.columns;
         const std::size_t row = flat / desc.columns % desc.target_rows;
         const std::size_t m = flat / desc.columns / desc.target_rows;
+        if (c == 0 && row == 0) {
+            given.clear();
+            for (std::size_t i = 0; i < desc.id_count; ++i)
+                given.emplace_back(ids[desc.shared_ids ? i : m * desc.id_count + i], i);
+            std::ranges::sort(given);
+        }
         std::vector<double> terms{target[flat]};
-        for (std::size_t i = 0; i < desc.id_count; ++i) {
-            if (ids[desc.shared_ids ? i : m * desc.id_count + i] != row) continue;
+        for (auto entry = first_of(row); entry != given.end() && entry->first == row; ++entry) {
+            const std::size_t i = entry->second;
             terms.push_back(values[(desc.shared_values ? i : m * desc.id_count + i) * desc.columns + c]);
         }
         if (desc.mode == ScatterMode::Assign) {

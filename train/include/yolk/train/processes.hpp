@@ -3,6 +3,7 @@
 // is needed to use it, and no MPI to build it: without, a process that a launcher started says what to install.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -36,9 +37,15 @@ class Processes : public evolve::Exchange {
     [[noreturn]] virtual void abort(int exit_code) noexcept = 0;
 };
 
-/// Initialises MPI, once in a process. Errors: a build without MPI (Unsupported, with what to install), MPI sees
-/// another number of processes than the launcher started (another MPI's launcher), MPI's own.
-[[nodiscard]] Result<std::unique_ptr<Processes>> join_processes(const Launch& launch);
+/// How long ranks wait for one that does not come, or does not answer.
+inline constexpr std::chrono::seconds kRankLimit{600};
+
+/// Initialises MPI, once in a process. Where a rank has not come within the limit, it is named, and this process ends
+/// (MPI has no other way out); a later call that it does not answer within it is an error. Errors: a build without MPI
+/// (Unsupported, with what to install), MPI sees another number of processes than the launcher started (another MPI's
+/// launcher), MPI's own.
+[[nodiscard]] Result<std::unique_ptr<Processes>> join_processes(const Launch& launch,
+                                                                std::chrono::nanoseconds limit = kRankLimit);
 
 /// What ranks say first, in a form that every version keeps: whether all run this version and this very binary. One
 /// round. Errors, on all ranks: another version or binary (with the rank and both values), a file that cannot be read.
