@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <utility>
 
 #include "evolution_checks.hpp"
 #include "summarise.hpp"
@@ -85,6 +86,7 @@ void DeviceEvolution::record_end(const NoiseContext& when) noexcept {
 void DeviceEvolution::record_mirror() noexcept {
     recorder->barrier(Barrier::ComputeToTransfer);
     recorder->copy(summary, mirror.summary);
+    recorder->copy(skipped, mirror.skipped);
     if (parts.evaluator) recorder->copy(evaluations, mirror.evaluations);
     recorder->copy(digest.sums(), mirror.digest);
     if (parts.keep_weights) recorder->copy(weights, mirror.weights);
@@ -99,12 +101,14 @@ void DeviceEvolution::record_mirror() noexcept {
     recorder->barrier(Barrier::ToHost);
 }
 
-Result<GenerationSummary> DeviceEvolution::summarise_generation() {
+GenerationSummary DeviceEvolution::summarise_generation() {
     abi::fitness::Summary raw{};
     std::memcpy(&raw, mirror.summary.mapped().data(), sizeof(raw));
-    YOLK_TRY(const GenerationSummary result, summarise(raw, values_of<std::uint32_t>(mirror.evaluations),
-                                                       values_of<float>(mirror.policy_returns), schedule));
-    if (result.not_finite > 0 && !not_finite_named) {
+    GenerationSummary result =
+        summarise(raw, values_of<std::uint32_t>(mirror.evaluations), values_of<float>(mirror.policy_returns), schedule);
+    const std::uint32_t skipped_now = values_of<std::uint32_t>(mirror.skipped).front();
+    result.skipped_elements = skipped_now - std::exchange(skipped_before, skipped_now);
+    if (result.not_finite > 0 && result.has_finite && !not_finite_named) {
         not_finite_named = true;
         log_warning(
             fmt::format("In generation {} the scores of {} members are not finite, member {} the first; they count as "
@@ -117,7 +121,7 @@ Result<GenerationSummary> DeviceEvolution::summarise_generation() {
 Result<GenerationSummary> DeviceEvolution::run_generation() {
     YOLK_TRY_VOID(dispatcher->run(*recorder));
     YOLK_TRY_VOID(readback.invalidate());
-    YOLK_TRY(const GenerationSummary result, summarise_generation());
+    const GenerationSummary result = summarise_generation();
     schedule.advance();
     has_stepped = true;
     return result;

@@ -49,8 +49,8 @@ struct DeviceEvolution final : EvolutionEngine {
     EvolutionParts parts;
     EvolutionOptions options;
     // Buffers first: what is bound to them goes before they do.
-    Buffer values, state, returns, evaluations, raw_scores, weights, summary, gradient, scratch, policy_returns,
-        policy_evaluations, readback, edits, given;
+    Buffer values, state, returns, evaluations, raw_scores, weights, summary, skipped, gradient, scratch,
+        policy_returns, policy_evaluations, readback, edits, given;
     std::vector<ElementRange> edited;  // what the next step copies from `edits`
     /// Where in `given` apply() puts what it was given.
     struct Given {
@@ -59,7 +59,7 @@ struct DeviceEvolution final : EvolutionEngine {
     Given from_host;
     /// Where in the readback buffer each copy lands.
     struct Mirror {
-        BufferView summary, evaluations, parameters, state, policy_returns, digest, weights;
+        BufferView summary, skipped, evaluations, parameters, state, policy_returns, digest, weights;
     };
     Mirror mirror;
     FitnessPlan fitness_plan;
@@ -73,6 +73,7 @@ struct DeviceEvolution final : EvolutionEngine {
     std::optional<Recorder> recorder;
     Schedule schedule;
     bool not_finite_named = false;
+    std::uint32_t skipped_before = 0;  // elements, before this generation
 
     Result<void> plan();
     Result<void> create_buffers();
@@ -92,7 +93,7 @@ struct DeviceEvolution final : EvolutionEngine {
     void record_end(const NoiseContext& when) noexcept;
     Result<GenerationSummary> run_generation();
     void record_mirror() noexcept;
-    Result<GenerationSummary> summarise_generation();
+    GenerationSummary summarise_generation();
 
     [[nodiscard]] FitnessDesc fitness_desc() const {
         return {.population = options.population,

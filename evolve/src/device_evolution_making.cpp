@@ -43,6 +43,7 @@ Result<void> DeviceEvolution::plan() {
                                                       .element_count = parts.parameters.element_count(),
                                                       .beta1 = options.beta1,
                                                       .beta2 = options.beta2,
+                                                      .counts_skipped = true,
                                                       .config = parts.config.optimizer}));
     return {};
 }
@@ -62,6 +63,7 @@ Result<void> DeviceEvolution::create_buffers() {
     }
     YOLK_TRY_VOID(make(weights, fitness_weights_bytes(fitness_desc()), "fitness weights"));
     YOLK_TRY_VOID(make(summary, sizeof(abi::fitness::Summary), "fitness summary"));
+    YOLK_TRY_VOID(make(skipped, sizeof(std::uint32_t), "skipped elements"));
     YOLK_TRY_VOID(make(gradient, parts.parameters.size_bytes(), "gradient"));
     if (parts.policy_evaluator) {
         YOLK_TRY_VOID(make(policy_returns, std::uint64_t{4} * parts.policy_evaluator->episodes(), "policy returns"));
@@ -99,6 +101,7 @@ Result<void> DeviceEvolution::create_readback() {
         std::uint64_t size_bytes;
     };
     const Place places[] = {{&mirror.summary, summary.size_bytes()},
+                            {&mirror.skipped, skipped.size_bytes()},
                             {&mirror.evaluations, evaluations.size_bytes()},
                             {&mirror.parameters, values.size_bytes()},
                             {&mirror.state, state_bytes()},
@@ -127,8 +130,9 @@ Result<void> DeviceEvolution::bind() {
     }
     YOLK_TRY(es_update, es_update_plan.bind({.weights = weights, .summary = summary, .gradient = gradient},
                                             scratch_view(es_update_plan.scratch())));
-    YOLK_TRY(optimizer, optimizer_plan.bind({.gradient = gradient, .parameters = values, .state = state_view()},
-                                            scratch_view(optimizer_plan.scratch())));
+    YOLK_TRY(optimizer, optimizer_plan.bind(
+                            {.gradient = gradient, .parameters = values, .state = state_view(), .skipped = skipped},
+                            scratch_view(optimizer_plan.scratch())));
     if (parts.policy_evaluator) {
         YOLK_TRY_VOID(parts.policy_evaluator->bind(
             {.parameters = values, .returns = policy_returns, .evaluations = policy_evaluations},
@@ -142,6 +146,7 @@ Result<void> DeviceEvolution::upload_initial() {
     if (!parts.optimizer_state.empty())
         YOLK_TRY_VOID(dispatcher->upload(state, std::as_bytes(std::span(parts.optimizer_state))));
     recorder->begin();
+    recorder->fill(skipped, 0);
     if (parts.optimizer_state.empty()) recorder->fill(state_view(), 0);
     return mirror_state();
 }

@@ -15,9 +15,10 @@ Result<Evolution> Evolution::create(const Device& device, Dispatcher& dispatcher
     YOLK_TRY_VOID(check_parts(parts, options));
     YOLK_TRY_VOID(probe_device(device, options.determinism));
     note_useless_rank(parts.parameters, options.rank);
+    const NotFiniteWatch watch(parts.changing_examples);
     YOLK_TRY(std::unique_ptr<EvolutionEngine> engine,
              DeviceEvolution::create(device, dispatcher, std::move(parts), options));
-    return Evolution(std::move(engine));
+    return Evolution(std::move(engine), watch);
 }
 
 namespace {
@@ -63,7 +64,11 @@ Result<Evolution> Evolution::create(DevicePool& pool, PoolParts parts, const Evo
     return Evolution(std::move(engine));
 }
 
-Result<GenerationSummary> Evolution::step() { return engine_->step(); }
+Result<GenerationSummary> Evolution::step() {
+    YOLK_TRY(const GenerationSummary summary, engine_->step());
+    YOLK_TRY_VOID(watch_.take(summary));
+    return summary;
+}
 Result<GenerationSummary> Evolution::apply(const ShapedGeneration& shaped, std::span<const float> gradient) {
     return engine_->apply(shaped, gradient);
 }

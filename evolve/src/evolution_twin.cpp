@@ -60,6 +60,7 @@ Result<GenerationSummary> EvolutionTwin::step() {
                                               .integer_weights = std::move(shaped.integer_weights),
                                               .float_weights = std::move(shaped.float_weights)}));
     result.evaluations = scored.evaluations;
+    YOLK_TRY_VOID(watch_.take(result));
     return result;
 }
 
@@ -79,10 +80,12 @@ Result<GenerationSummary> EvolutionTwin::apply(const ShapedGeneration& shaped) {
                                   .beta1 = options_.beta1,
                                   .beta2 = options_.beta2,
                                   .config = {}};
-    reference::optimizer_twin(optimizer, gradient_, parameters_, state_, schedule_.learning_rate, when.generation);
+    const std::uint32_t skipped =
+        reference::optimizer_twin(optimizer, gradient_, parameters_, state_, schedule_.learning_rate, when.generation);
     TwinEvaluation policy;
     if (parts_.policy_evaluator) policy = parts_.policy_evaluator(parameters_, when);
-    YOLK_TRY(const GenerationSummary result, summarise(shaped.summary, {}, policy.returns, schedule_));
+    GenerationSummary result = summarise(shaped.summary, {}, policy.returns, schedule_);
+    result.skipped_elements = skipped;
     schedule_.advance();
     return result;
 }

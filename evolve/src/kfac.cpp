@@ -56,6 +56,18 @@ using kfac_parts::LayerScratch;
 
 constexpr std::uint32_t kMostOfALayer = 1024;
 
+/// A layer's words in the statuses, each at a multiple of kViewAlignment.
+enum class StatusWord : std::uint32_t { Preconditioned, InputsLeftOut, DerivativesLeftOut, ElementsSkipped };
+constexpr std::size_t kStatusWords = 4;
+std::uint64_t status_offset(std::size_t layer, StatusWord word) {
+    return kViewAlignment * (kStatusWords * layer + static_cast<std::size_t>(word));
+}
+std::uint32_t status_word(std::span<const std::byte> statuses, std::size_t layer, StatusWord word) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, statuses.subspan(status_offset(layer, word), sizeof(value)).data(), sizeof(value));
+    return value;
+}
+
 std::uint64_t aligned_floats(std::uint64_t count) { return round_up(4 * count, kViewAlignment); }
 
 std::string work_on(const char* what, const KfacLayer& layer, std::size_t index) {
@@ -97,7 +109,7 @@ Result<void> plan_bias(const Device& device, LayerPlans& plans) {
     YOLK_TRY(plans.add_ones, plan_rearrange(device, with_ones(layer)));
     YOLK_TRY(plans.join, plan_concat(device, parts));
     YOLK_TRY(plans.split, plan_split(device, parts));
-    YOLK_TRY(plans.update_bias, plan_optimizer(device, {.element_count = layer.n_out}));
+    YOLK_TRY(plans.update_bias, plan_optimizer(device, {.element_count = layer.n_out, .counts_skipped = true}));
     return {};
 }
 
@@ -124,16 +136,18 @@ Result<LayerPlans> plan_layer(const Device& device, const KfacLayer& layer, floa
     plans.layer = layer;
     plans.columns = layer.n_in + (layer.bias ? 1 : 0);
     YOLK_TRY_VOID(plan_bias(device, plans));
-    CovarianceDesc in{.n = plans.columns, .samples = layer.samples, .average = true, .decay = decay};
+    CovarianceDesc in{
+        .n = plans.columns, .samples = layer.samples, .average = true, .decay = decay, .reports_left_out = true};
     if (!layer.bias) in.offset = layer.inputs_offset;
     if (!layer.bias && layer.inputs_stride != 0) in.stride = layer.inputs_stride;
     YOLK_TRY(plans.average_in, plan_covariance(device, in));
-    CovarianceDesc out{.n = layer.n_out, .samples = layer.samples, .average = true, .decay = decay};
+    CovarianceDesc out = in;
+    out.n = layer.n_out;
     out.offset = layer.derivatives_offset;
-    if (layer.derivatives_stride != 0) out.stride = layer.derivatives_stride;
+    out.stride = layer.derivatives_stride != 0 ? layer.derivatives_stride : kDense;
     YOLK_TRY(plans.average_out, plan_covariance(device, out));
     YOLK_TRY(plans.precondition, plan_kronecker_precondition(device, {.n_out = layer.n_out, .n_in = plans.columns}));
-    YOLK_TRY(plans.update, plan_optimizer(device, {.element_count = layer.n_out * layer.n_in}));
+    YOLK_TRY(plans.update, plan_optimizer(device, {.element_count = layer.n_out * layer.n_in, .counts_skipped = true}));
     plans.scratch = lay_out(plans);
     return plans;
 }
@@ -174,8 +188,16 @@ StepViews step_views(const LayerPlans& plans, const KfacLayerViews& views, const
     return steps;
 }
 
-Result<void> bind_bias(const LayerPlans& plans, const KfacLayerViews& views, const BufferView& scratch,
+struct SharedViews {
+    BufferView state, statuses, scratch;
+    std::size_t layer = 0;
+
+    [[nodiscard]] BufferView status(StatusWord word) const { return statuses.part(status_offset(layer, word), 4); }
+};
+
+Result<void> bind_bias(const LayerPlans& plans, const KfacLayerViews& views, const SharedViews& shared,
                        const StepViews& steps, BoundLayer& bound) {
+    const BufferView& scratch = shared.scratch;
     const KfacLayer& layer = plans.layer;
     const BufferView inputs = floats_at(scratch, plans.scratch.inputs, std::uint64_t{layer.samples} * plans.columns);
     const BufferView gradient = floats_at(scratch, plans.scratch.gradient, std::uint64_t{layer.n_out} * plans.columns);
@@ -184,14 +206,12 @@ Result<void> bind_bias(const LayerPlans& plans, const KfacLayerViews& views, con
              plans.join->bind({.whole = gradient, .parts = std::vector{views.gradient, views.bias_gradient}}));
     YOLK_TRY(bound.split, plans.split->bind({.whole = steps.whole, .parts = std::vector{steps.weights, steps.bias}}));
     if (views.bias.empty()) return {};
-    YOLK_TRY(bound.update_bias,
-             plans.update_bias->bind({.gradient = steps.bias, .parameters = views.bias, .state = {}}));
+    YOLK_TRY(bound.update_bias, plans.update_bias->bind({.gradient = steps.bias,
+                                                         .parameters = views.bias,
+                                                         .state = {},
+                                                         .skipped = shared.status(StatusWord::ElementsSkipped)}));
     return {};
 }
-
-struct SharedViews {
-    BufferView state, status, scratch;
-};
 
 Result<BoundLayer> bind_layer(const LayerPlans& plans, const KfacLayerViews& views, const SharedViews& shared) {
     const KfacLayer& layer = plans.layer;
@@ -201,21 +221,34 @@ Result<BoundLayer> bind_layer(const LayerPlans& plans, const KfacLayerViews& vie
     BufferView inputs = views.inputs;
     BufferView gradient = views.gradient;
     if (layer.bias) {
-        YOLK_TRY_VOID(bind_bias(plans, views, shared.scratch, steps, bound));
+        YOLK_TRY_VOID(bind_bias(plans, views, shared, steps, bound));
         inputs = floats_at(shared.scratch, plans.scratch.inputs, std::uint64_t{layer.samples} * plans.columns);
         gradient = floats_at(shared.scratch, plans.scratch.gradient, std::uint64_t{layer.n_out} * plans.columns);
     }
     const BufferView scratch = shared.scratch.part(plans.scratch.of_plans, plans.scratch.end - plans.scratch.of_plans);
     const BufferView in = floats_at(shared.state, plans.state_in, std::uint64_t{plans.columns} * plans.columns);
     const BufferView out = floats_at(shared.state, plans.state_out, std::uint64_t{layer.n_out} * layer.n_out);
-    YOLK_TRY(bound.average_in, bind_plan(plans.average_in, CovarianceViews{.x = inputs, .covariance = in}, scratch));
-    YOLK_TRY(bound.average_out,
-             bind_plan(plans.average_out, CovarianceViews{.x = views.derivatives, .covariance = out}, scratch));
-    const KroneckerPreconditionViews factors{
-        .factor_out = out, .factor_in = in, .gradient = gradient, .step = steps.whole, .status = shared.status};
+    YOLK_TRY(
+        bound.average_in,
+        bind_plan(plans.average_in,
+                  CovarianceViews{.x = inputs, .covariance = in, .left_out = shared.status(StatusWord::InputsLeftOut)},
+                  scratch));
+    YOLK_TRY(bound.average_out, bind_plan(plans.average_out,
+                                          CovarianceViews{.x = views.derivatives,
+                                                          .covariance = out,
+                                                          .left_out = shared.status(StatusWord::DerivativesLeftOut)},
+                                          scratch));
+    const KroneckerPreconditionViews factors{.factor_out = out,
+                                             .factor_in = in,
+                                             .gradient = gradient,
+                                             .step = steps.whole,
+                                             .status = shared.status(StatusWord::Preconditioned)};
     YOLK_TRY(bound.precondition, bind_plan(plans.precondition, factors, scratch));
     if (views.weights.empty()) return bound;
-    YOLK_TRY(bound.update, plans.update.bind({.gradient = steps.weights, .parameters = views.weights, .state = {}}));
+    YOLK_TRY(bound.update, plans.update.bind({.gradient = steps.weights,
+                                              .parameters = views.weights,
+                                              .state = {},
+                                              .skipped = shared.status(StatusWord::ElementsSkipped)}));
     return bound;
 }
 
@@ -248,13 +281,18 @@ struct KfacPlan::Impl {
     MemoryNeeds scratch{}, state{};
 };
 struct BoundKfac::Impl {
+    BufferView statuses;
     std::vector<kfac_parts::BoundLayer> layers;
 };
 
 std::uint32_t kfac_status(std::span<const std::byte> statuses, std::size_t layer) {
-    std::uint32_t word = 0;
-    std::memcpy(&word, statuses.subspan(layer * kViewAlignment, sizeof(word)).data(), sizeof(word));
-    return word;
+    return status_word(statuses, layer, StatusWord::Preconditioned);
+}
+
+KfacSkipped kfac_skipped(std::span<const std::byte> statuses, std::size_t layer) {
+    return {.inputs = status_word(statuses, layer, StatusWord::InputsLeftOut) != 0,
+            .derivatives = status_word(statuses, layer, StatusWord::DerivativesLeftOut) != 0,
+            .elements = status_word(statuses, layer, StatusWord::ElementsSkipped)};
 }
 
 Result<KfacPlan> KfacPlan::make(const Device& device, const KfacDesc& desc) {
@@ -277,7 +315,7 @@ Result<KfacPlan> KfacPlan::make(const Device& device, const KfacDesc& desc) {
 
 MemoryNeeds KfacPlan::scratch() const noexcept { return impl_->scratch; }
 MemoryNeeds KfacPlan::state() const noexcept { return impl_->state; }
-std::uint64_t KfacPlan::statuses_bytes() const noexcept { return kViewAlignment * impl_->layers.size(); }
+std::uint64_t KfacPlan::statuses_bytes() const noexcept { return kViewAlignment * kStatusWords * impl_->layers.size(); }
 
 Result<BoundKfac> KfacPlan::bind(const KfacViews& views, const BufferView& scratch) const {
     if (views.layers.size() != impl_->layers.size()) {
@@ -289,13 +327,13 @@ Result<BoundKfac> KfacPlan::bind(const KfacViews& views, const BufferView& scrat
     YOLK_TRY_VOID(check_view(views.statuses, statuses_bytes(), no_limit, "the statuses view of [kfac]"));
     YOLK_TRY_VOID(check_view(scratch, impl_->scratch.size_bytes, no_limit, "the scratch of [kfac]"));
     auto bound = std::make_shared<BoundKfac::Impl>();
+    bound->statuses = views.statuses.empty() ? BufferView{} : views.statuses.part(0, statuses_bytes());
     std::vector<BufferView> written{views.state, views.statuses, scratch};
     std::vector<BufferView> read;
     for (std::size_t i = 0; i < views.layers.size(); ++i) {
         const KfacLayerViews& of = views.layers[i];
         Result<BoundLayer> layer = bind_layer(
-            impl_->layers[i], of,
-            {.state = views.state, .status = views.statuses.part(i * kViewAlignment, 4), .scratch = scratch});
+            impl_->layers[i], of, {.state = views.state, .statuses = views.statuses, .scratch = scratch, .layer = i});
         if (!layer) return std::move(layer).error().while_doing(work_on("binding", impl_->layers[i].layer, i));
         bound->layers.push_back(*std::move(layer));
         for (const BufferView& view : {of.weights, of.bias, of.step, of.bias_step}) {
@@ -313,7 +351,12 @@ Result<BoundKfac> KfacPlan::bind(const KfacViews& views, const BufferView& scrat
 }
 
 void BoundKfac::record(Recorder& recorder, const KfacStep& step) const noexcept {
+    if (impl_->layers.empty()) return;
     const ScopedLabel label(recorder, "kfac");
+    recorder.barrier(Barrier::ComputeToTransfer);
+    recorder.barrier(Barrier::TransferToTransfer);
+    recorder.fill(impl_->statuses, 0);  // skipped elements are added to it
+    recorder.barrier(Barrier::TransferToCompute);
     bool is_first = true;
     for (const BoundLayer& layer : impl_->layers) {
         if (!std::exchange(is_first, false)) recorder.barrier(Barrier::ComputeToCompute);  // the scratch is shared

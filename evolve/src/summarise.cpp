@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "summarise.hpp"
 
+#include <fmt/format.h>
+
+#include <limits>
 #include <numeric>
+#include <utility>
+
+#include "yolk/core/log.hpp"
 
 namespace yolk::evolve {
 
-Result<GenerationSummary> summarise(const abi::fitness::Summary& raw,
-                                    std::span<const std::uint32_t> evaluation_counters,
-                                    std::span<const float> policy_returns, const Schedule& schedule) {
-    if (raw.finite_count == 0) {
-        return failed_work(
-            "In generation {} no member has a finite score, so there is nothing to learn from. The task or the "
-            "parameters have diverged: lower sigma or the learning rate.",
-            schedule.generation);
-    }
+GenerationSummary summarise(const abi::fitness::Summary& raw, std::span<const std::uint32_t> evaluation_counters,
+                            std::span<const float> policy_returns, const Schedule& schedule) {
+    constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+    const bool any = raw.finite_count > 0;
     GenerationSummary result{
         .generation = schedule.generation,
-        .mean = raw.mean,
-        .best = raw.best,
-        .worst = raw.worst,
-        .variance = raw.variance,
+        .mean = any ? raw.mean : kNan,
+        .best = any ? raw.best : kNan,
+        .worst = any ? raw.worst : kNan,
+        .variance = any ? raw.variance : kNan,
         .not_finite = raw.not_finite_count,
         .first_not_finite = raw.first_not_finite,
+        .has_finite = any,
         .evaluations = std::accumulate(evaluation_counters.begin(), evaluation_counters.end(), std::uint64_t{0}),
         .policy_mean = std::nullopt,
         .sigma = schedule.sigma,
@@ -31,6 +33,33 @@ Result<GenerationSummary> summarise(const abi::fitness::Summary& raw,
         result.policy_mean = static_cast<float>(sum / static_cast<double>(policy_returns.size()));
     }
     return result;
+}
+
+Result<void> NotFiniteWatch::take(const GenerationSummary& summary) {
+    if (summary.skipped_elements > 0 && !std::exchange(skipped_named_, true)) {
+        log_warning(fmt::format(
+            "In generation {} {} parameters were left as they were, because they or their moments would not "
+            "be finite: lower the learning rate. Later ones are counted without a notice.",
+            summary.generation, summary.skipped_elements));
+    }
+    if (summary.has_finite) {
+        in_a_row_ = 0;
+        return {};
+    }
+    ++in_a_row_;
+    if ((summary.generation == 0 && !changing_examples_) || in_a_row_ == kMostInARow) {
+        return failed_work(
+            "In generation {}{} no member has a finite score, so there is nothing to learn from. The task or the "
+            "parameters have diverged: lower sigma or the learning rate.",
+            summary.generation, in_a_row_ == 1 ? "" : fmt::format(" and the {} before it", in_a_row_ - 1));
+    }
+    if (!std::exchange(score_named_, true)) {
+        log_warning(
+            fmt::format("In generation {} no member has a finite score. It counts as one without a gradient; {} in a "
+                        "row end the run. Later ones are counted without a notice.",
+                        summary.generation, kMostInARow));
+    }
+    return {};
 }
 
 }  // namespace yolk::evolve

@@ -7,15 +7,14 @@
 #include <span>
 
 #include "yolk/abi/fitness.h"
-#include "yolk/core/result.hpp"
 #include "yolk/evolve/generation.hpp"
 #include "yolk/evolve/schedule.hpp"
 
 namespace yolk::evolve {
 
-/// `policy_returns`: empty without a policy evaluator. Error: no finite score.
-[[nodiscard]] Result<GenerationSummary> summarise(const abi::fitness::Summary& raw,
-                                                  std::span<const std::uint32_t> evaluation_counters,
-                                                  std::span<const float> policy_returns, const Schedule& schedule);
+/// `policy_returns`: empty without a policy evaluator.
+[[nodiscard]] GenerationSummary summarise(const abi::fitness::Summary& raw,
+                                          std::span<const std::uint32_t> evaluation_counters,
+                                          std::span<const float> policy_returns, const Schedule& schedule);
 
 }  // namespace yolk::evolve

@@ -306,6 +306,48 @@ TEST_P(kfac, singular_factors_are_reported_and_change_nothing) {
     for (std::size_t i = 0; i < kLayers.size(); ++i) EXPECT_NE(kfac_status(setup.status_bytes, i), 0U) << i;
 }
 
+// A bad batch between good ones: covariances and weights come out as if it had never been, and it is said.
+TEST_P(kfac, a_batch_that_is_not_finite_leaves_no_trace) {
+    const std::vector<LayerValues> good = drawn_layers(0);
+    std::vector<LayerValues> bad = good;
+    bad[0].inputs[7] = std::numeric_limits<float>::quiet_NaN();
+    bad[0].gradient[2] = std::numeric_limits<float>::quiet_NaN();
+    bad[1].derivatives[7] = std::numeric_limits<float>::infinity();
+    bad[1].gradient.assign(bad[1].gradient.size(), std::numeric_limits<float>::infinity());
+    ASSERT_OK_AND_ASSIGN(Setup with, set_up(kLayers, good));
+    ASSERT_OK_AND_ASSIGN(Setup without, set_up(kLayers, good));
+    const auto step_of = [&](Setup& setup, const std::vector<LayerValues>& values, bool first) {
+        for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+            EXPECT_OK(upload(setup.layers[i].inputs, values[i].inputs));
+            EXPECT_OK(upload(setup.layers[i].derivatives, values[i].derivatives));
+            EXPECT_OK(upload(setup.layers[i].gradient, values[i].gradient));
+        }
+        EXPECT_OK(run(setup, {.learning_rate = -0.125F, .damping = 0.01F, .first = first}));
+    };
+    step_of(with, good, true);
+    EXPECT_FALSE(kfac_skipped(with.status_bytes, 0).inputs);
+    EXPECT_EQ(kfac_skipped(with.status_bytes, 0).elements, 0U);
+    step_of(without, good, true);
+    const Floats before = download(with.layers[1].weights, good[1].weights.size());
+    step_of(with, bad, false);
+    const KfacSkipped first = kfac_skipped(with.status_bytes, 0);
+    const KfacSkipped second = kfac_skipped(with.status_bytes, 1);
+    EXPECT_TRUE(first.inputs && !first.derivatives);
+    EXPECT_TRUE(second.derivatives && !second.inputs);
+    EXPECT_EQ(first.elements, 15U);  // a NaN in the gradient reaches every element of the preconditioned step
+    EXPECT_EQ(second.elements, 33U * 17U + 33U);
+    EXPECT_EQ(kfac_skipped(with.status_bytes, 4).elements, 0U);
+    EXPECT_EQ(download(with.layers[1].weights, before.size()), before);
+    step_of(with, good, false);
+    step_of(without, good, false);
+    for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+        EXPECT_EQ(kfac_status(with.status_bytes, i), 0U);
+        EXPECT_EQ(download(with.layers[i].weights, good[i].weights.size()),
+                  download(without.layers[i].weights, good[i].weights.size()))
+            << i;
+    }
+}
+
 TEST_P(kfac, refuses_what_it_cannot_do) {
     const auto plan = [this](const KfacLayer& layer) { return KfacPlan::make(device(), {.layers = {layer}}); };
     const auto refused = [](const auto& result, const char* part) {

@@ -90,6 +90,7 @@ Result<EvalOutcome> evaluate_policy(std::span<const Device> devices, const std::
                        .deviation = statistics.deviation,
                        .worst_return = statistics.worst,
                        .best_return = statistics.best,
+                       .not_finite = statistics.not_finite,
                        .depends_on_placement = depends_on_placement(devices)};
 }
 

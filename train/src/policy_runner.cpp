@@ -50,11 +50,17 @@ ReturnStatistics statistics_of(std::span<const float> returns) {
     const double mean = sum / static_cast<double>(returns.size());
     double squares = 0.0;
     for (const float value : returns) squares += (value - mean) * (value - mean);
-    const auto [worst, best] = std::minmax_element(returns.begin(), returns.end());
-    return {.mean = mean,
-            .deviation = std::sqrt(squares / static_cast<double>(returns.size())),
-            .worst = *worst,
-            .best = *best};
+    ReturnStatistics statistics{.mean = mean, .deviation = std::sqrt(squares / static_cast<double>(returns.size()))};
+    for (const float value : returns) {
+        if (!std::isfinite(value)) {
+            ++statistics.not_finite;
+            continue;
+        }
+        // Neither is greater or less than NaN.
+        if (!(statistics.worst <= value)) statistics.worst = value;
+        if (!(statistics.best >= value)) statistics.best = value;
+    }
+    return statistics;
 }
 
 }  // namespace yolk::train

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -35,9 +36,12 @@ class PolicyRunner {
 };
 
 struct ReturnStatistics {
-    double mean = 0.0, deviation = 0.0, worst = 0.0, best = 0.0;
+    double mean = 0.0, deviation = 0.0;
+    /// Of the finite ones; NaN where none is.
+    double worst = std::numeric_limits<double>::quiet_NaN(), best = std::numeric_limits<double>::quiet_NaN();
+    std::uint32_t not_finite = 0;
 };
-/// Population standard deviation. `returns` is not empty.
+/// Population standard deviation; it and the mean are of all, and not finite where one is not. `returns` is not empty.
 [[nodiscard]] ReturnStatistics statistics_of(std::span<const float> returns);
 
 }  // namespace yolk::train

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "task_setup.hpp"
 
+#include <cmath>
+
 #include "yolk/core/json.hpp"
 #include "yolk/evolve/parameter_setup.hpp"
 #include "yolk/hyper/rollout_lowering.hpp"
@@ -91,10 +93,15 @@ GenerationReport report_of(const evolve::GenerationSummary& summary, std::string
             .evaluations_per_second = 0.0,
             .seconds = 0.0,
             .not_finite = summary.not_finite,
+            .skipped_elements = summary.skipped_elements,
             .sigma = summary.sigma,
             .learning_rate = summary.learning_rate,
             .state_hash = std::move(state_hash),
             .state_digest = std::move(state_digest)};
+}
+
+bool is_solved(const TaskSetup& setup, float policy_return) {
+    return std::isfinite(policy_return) && policy_return >= setup.solved_at;
 }
 
 Json to_json(const evolve::WorkerShare& share) {
@@ -119,6 +126,7 @@ Json to_json(const GenerationReport& report) {
               {"sigma", shortest(report.sigma)},
               {"learning_rate", shortest(report.learning_rate)},
               {"state_digest", report.state_digest}};
+    if (report.skipped_elements > 0) json["skipped_elements"] = report.skipped_elements;
     if (!report.state_hash.empty()) json["state_hash"] = report.state_hash;
     for (const evolve::WorkerShare& share : report.devices) json["devices"].push_back(to_json(share));
     if (report.ranks.empty()) return json;

@@ -48,6 +48,9 @@ struct TaskSetup {
 [[nodiscard]] GenerationReport report_of(const evolve::GenerationSummary& summary, std::string state_hash,
                                          std::string state_digest);
 
+/// By the unperturbed policy's return; never where it is not finite.
+[[nodiscard]] bool is_solved(const TaskSetup& setup, float policy_return);
+
 /// The first line of metrics.jsonl.
 [[nodiscard]] Json settings_json(const TrainOptions& options, const TaskSetup& setup, std::span<const Device> devices);
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include <memory>
 #include <optional>
 
@@ -57,7 +59,8 @@ Result<void> finish_run(Run& run, PolicyRunner& final_runner) {
                                     run.outcome.generations));
     run.outcome.eval_mean_return = statistics_of(returns).mean;
     // Training may stop at a stricter mark (TaskSetup::solved_at), so that this holds when it did.
-    run.outcome.solved = run.outcome.eval_mean_return >= static_cast<double>(run.setup.environment.solved_return);
+    run.outcome.solved = std::isfinite(run.outcome.eval_mean_return) &&
+                         run.outcome.eval_mean_return >= static_cast<double>(run.setup.environment.solved_return);
     return {};
 }
 

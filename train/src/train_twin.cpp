@@ -39,7 +39,7 @@ Result<std::vector<std::string>> train_twin(const TrainOptions& options, const O
         report.evaluations_per_second = static_cast<double>(report.evaluations) / step_seconds;
         report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
         if (on_generation && !on_generation(report)) break;
-        if (options.stop_when_solved && report.policy_return >= setup.solved_at) break;
+        if (options.stop_when_solved && is_solved(setup, report.policy_return)) break;
     }
     return hashes;
 }

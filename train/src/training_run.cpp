@@ -49,6 +49,9 @@ Result<GenerationReport> Run::step() {
     report.seconds = seconds_since(start);
     if (report.generation == outcome.resumed_from) outcome.first_generation_seconds = process_seconds();
     evaluations += report.evaluations;
+    outcome.not_finite += report.not_finite;
+    outcome.generations_without_finite += summary.has_finite ? 0U : 1U;
+    outcome.skipped_elements += report.skipped_elements;
     return report;
 }
 
@@ -137,7 +140,7 @@ Result<RunEnd> Run::after_generation(const GenerationReport& report, const OnGen
     if (has_gone_back(report)) YOLK_TRY_VOID(go_back(report.generation));
     YOLK_TRY_VOID(write_metrics(report));
     ++outcome.generations;
-    outcome.solved = ranks.writes() && report.policy_return >= setup.solved_at;  // others have no policy return
+    outcome.solved = ranks.writes() && is_solved(setup, report.policy_return);  // others have no policy return
     if (!report.state_hash.empty()) keep_state(report.state_hash);
     if (checkpoint_due(outcome.generations)) YOLK_TRY_VOID(save_checkpoint(at_its_end()));
     if (on_generation && !on_generation(report)) return RunEnd::Callback;

@@ -19,7 +19,7 @@ Result<void> Run::write_log(const GenerationReport& report) {
     }
     evolve::LoggedGeneration logged{.generation = report.generation,
                                     .policy_mean = report.policy_return,
-                                    .solved = report.policy_return >= setup.solved_at,
+                                    .solved = is_solved(setup, report.policy_return),
                                     .digest = report.state_digest};
     YOLK_TRY(logged.shaped, evolution.shaped());
     return log->append(logged);

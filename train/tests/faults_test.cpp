@@ -45,11 +45,12 @@ TEST_P(training_faults, any_call) {
     ASSERT_OK_AND_ASSIGN(const Device device, new_device());
     const std::filesystem::path policy = folder_.path() / "policy.safetensors";
     ASSERT_OK(train(device, faulted_run(folder_.path(), 1)));
-    const Sweep sweep{.kinds = {FaultKind::OutOfDeviceMemory},
-                      .names = {"[policy", "[parameters", "[returns]", "[evaluation counters]", "[scores]", "[fitness",
-                                "[es_update", "[optimizer", "[digest", "[gradient]", "[generation", "[evolution]",
-                                "[rollout", "[transfer]", "staging]", "timeline semaphore"},
-                      .tolerated = {"vkSetDebugUtilsObjectNameEXT"}};
+    const Sweep sweep{
+        .kinds = {FaultKind::OutOfDeviceMemory},
+        .names = {"[policy", "[parameters", "[returns]", "[evaluation counters]", "[scores]", "[skipped elements]",
+                  "[fitness", "[es_update", "[optimizer", "[digest", "[gradient]", "[generation", "[evolution]",
+                  "[rollout", "[transfer]", "staging]", "timeline semaphore"},
+        .tolerated = {"vkSetDebugUtilsObjectNameEXT"}};
     sweep_calls(faults_, sweep, [&]() -> Result<void> {
         YOLK_TRY_VOID(train(device, faulted_run("", 1)));
         YOLK_TRY_VOID(evaluate_policy(device, policy, {.episodes = 2}));

@@ -41,6 +41,7 @@ Result<int> run_eval(const EvalFlags& flags) {
                   {"deviation", outcome.deviation},
                   {"worst_return", outcome.worst_return},
                   {"best_return", outcome.best_return}};
+        if (outcome.not_finite > 0) json["not_finite"] = outcome.not_finite;
         if (devices.size() > 1) json["depends_on_placement"] = outcome.depends_on_placement;
         print_json(json);
         return 0;
@@ -49,6 +50,8 @@ Result<int> run_eval(const EvalFlags& flags) {
                outcome.episodes, flags.options.seed);
     print_line("mean return {:.2f}, deviation {:.2f}, worst {:.1f}, best {:.1f}", outcome.mean_return,
                outcome.deviation, outcome.worst_return, outcome.best_return);
+    if (outcome.not_finite > 0)
+        print_line("the returns of {} episodes are not finite; worst and best are of the others", outcome.not_finite);
     if (outcome.depends_on_placement)
         print_line("not all of these devices are exact: the last bits depend on which of them ran which episode");
     return 0;

@@ -75,6 +75,8 @@ Json train_outcome_json(const train::TrainOptions& options, std::span<const Devi
     json["population"] = options.evolution.population;
     json["generations"] = outcome.generations;
     json["evaluations_per_second"] = outcome.evaluations_per_second;
+    json["not_finite"] = outcome.not_finite;
+    json["skipped_elements"] = outcome.skipped_elements;
     json["eval_mean_return"] = outcome.eval_mean_return;
     json["state_hash"] = outcome.state_hash;
     json["peak_memory_bytes"] = peak_memory_bytes(outcome);
@@ -105,6 +107,17 @@ void print_shares(const train::TrainOptions& options, const train::TrainOutcome&
         print_line("fast mode: the last bits depend on which device evaluated which member");
 }
 
+void print_not_finite(const train::TrainOutcome& outcome) {
+    if (outcome.not_finite > 0) {
+        print_line("{} scores of members were not finite; in {} generation{} none was", outcome.not_finite,
+                   outcome.generations_without_finite, outcome.generations_without_finite == 1 ? "" : "s");
+    }
+    if (outcome.skipped_elements > 0) {
+        print_line("{} times a step left a parameter as it was, because it would not have been finite",
+                   outcome.skipped_elements);
+    }
+}
+
 /// `given_task` is what the user wrote: the environment's file, where it has one.
 void print_train_outcome(const train::TrainOptions& options, const std::string& given_task,
                          const train::TrainOutcome& outcome) {
@@ -116,6 +129,7 @@ void print_train_outcome(const train::TrainOptions& options, const std::string& 
     print_line("{} evaluations/s, first generation {:.2f} s after the start, peak memory {}, state {}",
                rate_text(outcome.evaluations_per_second), outcome.first_generation_seconds,
                bytes_text(peak_memory_bytes(outcome)), outcome.state_hash);
+    print_not_finite(outcome);
     print_shares(options, outcome);
     print_ranks(outcome);
     if (outcome.policy.empty()) return;
@@ -151,7 +165,7 @@ Result<std::vector<Device>> devices_of_run(const TrainCommandFlags& flags, const
 }
 
 Result<int> run_train(const TrainCommandFlags& given_flags) {
-    YOLK_TRY_VOID(join_ranks());
+    YOLK_TRY_VOID(join_ranks(given_flags.common));
     TrainCommandFlags flags = given_flags;
     if (!speaks_for_ranks()) flags.common.quiet = true;
     Result<train::TrainOptions> resolved = resolve_task(flags);
@@ -159,6 +173,7 @@ Result<int> run_train(const TrainCommandFlags& given_flags) {
     train::TrainOptions options = std::move(resolved).value();
     options.stop_when_solved = !flags.keep_going;
     options.exchange = ranks();
+    options.audits_alone = flags.devices == "all";  // however many of them could be opened
     const RememberShapes remember(speaks_for_ranks() ? std::span(devices) : std::span<const Device>());
 
     const bool human = !flags.common.json && !flags.common.quiet;
@@ -200,6 +215,7 @@ Command add_train_command(App& app) {
     command->add_option("--env", flags->environment, kEnvironmentHelp)->type_name("NAME|FILE");
     add_device_flag(*command, flags->common);
     const Option* const devices = add_devices_flag(*command, flags->devices);
+    add_rank_flag(*command, flags->common);
     add_train_flags(*command, flags->train);
     add_number(*command, "--audit", flags->train.options.audit,
                "Share of the members, 0 to 1, that a second device evaluates again; one that computes wrongly is "

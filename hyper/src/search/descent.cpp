@@ -2,6 +2,7 @@
 #include "descent.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "yolk/evolve/options.hpp"
@@ -32,9 +33,19 @@ Result<Descent> Descent::create(Dispatcher& dispatcher, const GradientOptions& o
                                                                .element_count = count,
                                                                .beta1 = options.beta1,
                                                                .beta2 = options.beta2,
-                                                               .epsilon = options.epsilon}));
+                                                               .epsilon = options.epsilon,
+                                                               .counts_skipped = true}));
+    constexpr std::uint64_t kWord = sizeof(std::uint32_t);
+    YOLK_TRY(made.skipped_, device.create_buffer({.size_bytes = kWord, .label = "skipped elements"}));
+    YOLK_TRY(made.skipped_on_host_,
+             device.create_buffer(
+                 {.size_bytes = kWord, .domain = MemoryDomain::Readback, .label = "skipped elements on the host"}));
+    constexpr std::uint32_t kNone = 0;
+    YOLK_TRY_VOID(dispatcher.upload(made.skipped_, std::as_bytes(std::span(&kNone, 1))));
     const BufferView moments = optimizer_state_arrays(options.rule) > 0 ? BufferView(made.state_) : BufferView{};
-    YOLK_TRY(made.update_, plan.bind({.gradient = gradient, .parameters = parameters, .state = moments}, {}));
+    YOLK_TRY(
+        made.update_,
+        plan.bind({.gradient = gradient, .parameters = parameters, .state = moments, .skipped = made.skipped_}, {}));
     YOLK_TRY(made.recorder_, Recorder::create(device, {.label = "step along derivatives"}));
     return made;
 }
@@ -50,8 +61,19 @@ Result<void> Descent::step(std::uint32_t step) {
     recorder_->barrier(Barrier::ComputeToCompute);
     update_.record(*recorder_, learning_rate_at(options_, step), step);
     recorder_->barrier(Barrier::ComputeToTransfer);
+    recorder_->copy(skipped_, skipped_on_host_);
+    recorder_->barrier(Barrier::ToHost);
     YOLK_TRY(submission_, dispatcher_->submit(*recorder_));
     return {};
+}
+
+Result<std::uint64_t> Descent::take_skipped() {
+    if (!submission_) return std::uint64_t{0};
+    YOLK_TRY_VOID(settle());
+    YOLK_TRY_VOID(skipped_on_host_.invalidate());
+    std::uint32_t now = 0;
+    std::memcpy(&now, BufferView(skipped_on_host_).mapped().data(), sizeof(now));
+    return std::uint64_t{now - std::exchange(skipped_before_, now)};
 }
 
 Result<std::vector<float>> Descent::state() const {

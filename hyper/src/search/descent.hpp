@@ -30,6 +30,8 @@ class Descent {
                                                 std::span<const float> state);
     /// After all that the dispatcher was given before, and before what it is given later; does not wait.
     [[nodiscard]] Result<void> step(std::uint32_t step);
+    /// How many parameters steps left as they were since the last call, because they would not have been finite. Waits.
+    [[nodiscard]] Result<std::uint64_t> take_skipped();
     /// Waits for the last step.
     [[nodiscard]] Result<void> settle() const;
     /// First moments, then second; empty for SGD. Blocks.
@@ -39,7 +41,8 @@ class Descent {
     Descent() = default;
     Dispatcher* dispatcher_ = nullptr;
     GradientOptions options_;
-    Buffer state_;
+    Buffer state_, skipped_, skipped_on_host_;
+    std::uint32_t skipped_before_ = 0;
     BoundOptimizer update_;
     std::optional<Recorder> recorder_;
     std::optional<Submission> submission_;  ///< of the last step

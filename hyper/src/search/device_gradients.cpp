@@ -255,8 +255,8 @@ std::vector<std::string> DeviceGradients::layers() const {
     return names;
 }
 
-Result<void> DeviceGradients::move_by_kfac(const BufferView& parameters, std::uint32_t step) {
-    return kfac_ ? kfac_->step(parameters, step) : Result<void>();
+Result<std::uint64_t> DeviceGradients::move_by_kfac(const BufferView& parameters, std::uint32_t step) {
+    return kfac_ ? kfac_->step(parameters, step) : Result<std::uint64_t>(std::uint64_t{0});
 }
 
 Result<void> DeviceGradients::take_inputs(Stage& stage, std::map<std::string, Value> inputs) const {

@@ -60,7 +60,7 @@ class DeviceGradients final : public Gradients {
     [[nodiscard]] Result<double> evaluate(const BufferView& centre, std::span<const float> host,
                                           std::uint32_t step) override;
     [[nodiscard]] BufferView gradient() const noexcept override { return gradient_; }
-    [[nodiscard]] Result<void> move_by_kfac(const BufferView& parameters, std::uint32_t step) override;
+    [[nodiscard]] Result<std::uint64_t> move_by_kfac(const BufferView& parameters, std::uint32_t step) override;
     /// Groups that K-FAC moves.
     [[nodiscard]] std::vector<std::string> layers() const;
 

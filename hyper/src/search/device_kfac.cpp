@@ -54,9 +54,10 @@ Result<std::unique_ptr<DeviceKfac>> DeviceKfac::create(Dispatcher& dispatcher, p
     YOLK_TRY_VOID(made->take_data(layers));
     YOLK_TRY_VOID(made->bind(program, layers, options.kfac->decay));
     YOLK_TRY(made->moves_, device.create_buffer({.size_bytes = table.size_bytes(), .label = "steps of K-FAC"}));
+    YOLK_TRY(made->skipped_, device.create_buffer({.size_bytes = sizeof(std::uint32_t), .label = "skipped elements"}));
     const std::vector<float> zeros(table.element_count(), 0.0F);
     YOLK_TRY_VOID(dispatcher.upload(made->moves_, std::as_bytes(std::span(zeros))));
-    YOLK_TRY(made->update_, plan_optimizer(device, {.element_count = table.element_count()}));
+    YOLK_TRY(made->update_, plan_optimizer(device, {.element_count = table.element_count(), .counts_skipped = true}));
     YOLK_TRY(made->recorder_, Recorder::create(device, {.label = "step of K-FAC"}));
     return made;
 }
@@ -96,32 +97,42 @@ Result<void> DeviceKfac::take_data(std::span<const Layer> layers) {
     return {};
 }
 
-Result<void> DeviceKfac::step(const BufferView& parameters, std::uint32_t step) {
-    YOLK_TRY(const BoundOptimizer update,
-             update_.bind({.gradient = moves_, .parameters = parameters, .state = BufferView{}}, {}));
+Result<std::uint64_t> DeviceKfac::step(const BufferView& parameters, std::uint32_t step) {
+    YOLK_TRY(
+        const BoundOptimizer update,
+        update_.bind({.gradient = moves_, .parameters = parameters, .state = BufferView{}, .skipped = skipped_}, {}));
     GradientOptions scheduled = options_;
     scheduled.learning_rate = options_.kfac->learning_rate;
     recorder_->begin();
     recorder_->barrier(Barrier::TransferToCompute);
     recorder_->barrier(Barrier::ComputeToCompute);
-    kfac_.record(*recorder_, {.damping = options_.kfac->damping, .first = std::exchange(is_first_, false)});
+    took_first_ = std::exchange(is_first_, false);
+    kfac_.record(*recorder_, {.damping = options_.kfac->damping, .first = took_first_});
     recorder_->barrier(Barrier::ComputeToTransfer);
     for (std::size_t i = 0; i < layers_.size(); ++i) {
         const std::uint64_t bytes = own_[i].step.size_bytes();
         recorder_->copy(own_[i].step, BufferView(moves_).part(std::uint64_t{4} * layers_[i].first, bytes));
     }
+    recorder_->fill(skipped_, 0);
     recorder_->barrier(Barrier::TransferToCompute);
     update.record(*recorder_, learning_rate_at(scheduled, step), step);
     recorder_->barrier(Barrier::ComputeToTransfer);
     YOLK_TRY_VOID(dispatcher_->run(*recorder_));
-    return check_statuses();
+    YOLK_TRY_VOID(check_statuses());
+    std::uint32_t skipped = 0;
+    YOLK_TRY_VOID(dispatcher_->download(skipped_, std::as_writable_bytes(std::span(&skipped, 1))));
+    return std::uint64_t{skipped};
 }
 
-Result<void> DeviceKfac::check_statuses() const {
+/// A layer without covariances yet may well have none that can be inverted; the next step begins them.
+Result<void> DeviceKfac::check_statuses() {
     std::vector<std::byte> statuses(statuses_.size_bytes());
     YOLK_TRY_VOID(dispatcher_->download(statuses_, std::span(statuses)));
     for (std::size_t i = 0; i < layers_.size(); ++i) {
-        if (const std::uint32_t word = evolve::kfac_status(statuses, i); word != 0) {
+        const evolve::KfacSkipped skipped = evolve::kfac_skipped(statuses, i);
+        const bool lacks_one = took_first_ && (skipped.inputs || skipped.derivatives);
+        is_first_ = is_first_ || lacks_one;
+        if (const std::uint32_t word = evolve::kfac_status(statuses, i); word != 0 && !lacks_one) {
             return failed_work(
                 "A covariance of '{}' has no inverse at a damping of {} (status {:#x}). Raise the damping of K-FAC.",
                 layers_[i].of.group, options_.kfac->damping, word);

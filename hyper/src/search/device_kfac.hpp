@@ -36,8 +36,10 @@ class DeviceKfac {
                                                                     const GradientOptions& options);
     /// The data that goes into the layers has changed. Blocks.
     [[nodiscard]] Result<void> take_data(std::span<const Layer> layers);
-    /// After a run of the program. Waits. Errors: a covariance without an inverse.
-    [[nodiscard]] Result<void> step(const BufferView& parameters, std::uint32_t step);
+    /// After a run of the program. Samples that are not finite are left out of the covariances. The value: how many
+    /// parameters were left as they were, since they would not have been finite. Waits. Errors: a covariance without an
+    /// inverse.
+    [[nodiscard]] Result<std::uint64_t> step(const BufferView& parameters, std::uint32_t step);
 
    private:
     /// Of a layer, beside what the program keeps.
@@ -46,18 +48,20 @@ class DeviceKfac {
     };
     DeviceKfac() = default;
     [[nodiscard]] Result<void> bind(population::Program& program, std::span<const Layer> layers, float decay);
-    [[nodiscard]] Result<void> check_statuses() const;
+    [[nodiscard]] Result<void> check_statuses();
 
     Dispatcher* dispatcher_ = nullptr;
     GradientOptions options_;
     std::vector<Layer> layers_;
     std::vector<Own> own_;
     Buffer state_, statuses_, scratch_;
-    Buffer moves_;  ///< packed as the search table is
+    Buffer skipped_;  ///< elements that the last step left as they were
+    Buffer moves_;    ///< packed as the search table is
     evolve::BoundKfac kfac_;
     OptimizerPlan update_;
     std::optional<Recorder> recorder_;
     bool is_first_ = true;
+    bool took_first_ = false;  ///< the last step took its covariances for the averages
 };
 
 }  // namespace yolk::hyper

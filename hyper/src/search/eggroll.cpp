@@ -26,7 +26,7 @@ StepReport report_of(std::uint32_t step, double centre, const RewardSums& member
     return {.step = step,
             .mean = members.finite == 0 ? std::numeric_limits<double>::quiet_NaN()
                                         : members.sum / static_cast<double>(members.finite),
-            .best = members.best,
+            .best = members.finite == 0 ? std::numeric_limits<double>::quiet_NaN() : members.best,
             .centre = centre,
             .sigma = static_cast<double>(schedule.sigma),
             .learning_rate = static_cast<double>(schedule.learning_rate)};
@@ -40,7 +40,8 @@ Result<void> Generations::begin(CentreState first) {
                                  .initial = std::move(first.parameters),
                                  .host_elements = elements_of(table_, objective_->host_rows()),
                                  .optimizer_state = std::move(first.optimizer),
-                                 .generation = first.generation};
+                                 .generation = first.generation,
+                                 .changing_examples = objective_->options().examples_per_step > 0};
     YOLK_TRY(std::unique_ptr<evolve::HostScoresEvaluator> scores,
              evolve::host_scores_evaluator(device, options_.population));
     returns_ = scores->returns();
@@ -71,7 +72,9 @@ Result<std::optional<StepReport>> Generations::evaluate(const Perturbations& can
 }
 
 Result<bool> Generations::update() {
-    YOLK_TRY_VOID(evolution_->step());
+    YOLK_TRY(const evolve::GenerationSummary summary, evolution_->step());
+    if (!summary.has_finite || summary.skipped_elements > 0)
+        objective_->skipped(summary.has_finite ? 0 : 1, summary.skipped_elements);
     YOLK_TRY_VOID(host_->follow());
     schedule_.advance();
     return true;

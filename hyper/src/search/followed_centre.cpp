@@ -44,7 +44,10 @@ bool FollowedCentre::is_audited() const {
 }
 
 Result<bool> FollowedCentre::step_on_lead(const evolve::ShapedGeneration& shaped) {
-    YOLK_TRY_VOID(evolution_->apply(shaped));
+    YOLK_TRY(const evolve::GenerationSummary summary, evolution_->apply(shaped));
+    YOLK_TRY_VOID(watch_.take(summary));
+    if (!summary.has_finite || summary.skipped_elements > 0)
+        objective_->skipped(summary.has_finite ? 0 : 1, summary.skipped_elements);
     const std::span<const float> parameters = evolution_->parameters();
     const std::span<const float> optimizer = evolution_->optimizer_state();
     CentreState next{.parameters = {parameters.begin(), parameters.end()},

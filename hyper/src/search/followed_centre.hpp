@@ -51,6 +51,7 @@ class FollowedCentre {
     std::optional<evolve::Evolution> evolution_;
     std::size_t lead_ = 0;
     std::uint32_t unproven_since_ = 0;
+    evolve::NotFiniteWatch watch_{objective_->options().examples_per_step > 0};
 };
 
 }  // namespace yolk::hyper

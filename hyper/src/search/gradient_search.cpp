@@ -14,6 +14,7 @@
 #include "eggroll_steps.hpp"
 #include "generations.hpp"
 #include "gradient_graph.hpp"
+#include "yolk/core/log.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -32,13 +33,54 @@ bool all_are_frozen(const ParameterTable& table) {
                                [](const ParameterDesc& row) { return row.perturbation == Perturbation::Frozen; });
 }
 
-Result<void> check_reward(double reward, std::uint32_t step) {
-    if (std::isfinite(reward)) return {};
-    return failed_work(
-        "The reward that the derivatives of step {} were taken of is {}. Lower the learning rate of the gradient (or "
-        "warm it up), or look for a division by zero, a logarithm or a root in the system.",
-        step, reward);
-}
+/// Rewards that are not finite. On examples that are drawn anew for each step, a step is left out, but not very many in
+/// a row; on the same ones the next step would find the same.
+class RewardWatch {
+   public:
+    /// Whether the step is to be made.
+    Result<bool> take(Objective& objective, double reward, std::uint32_t step) {
+        if (std::isfinite(reward)) {
+            in_a_row_ = 0;
+            return true;
+        }
+        if (objective.options().examples_per_step > 0 && ++in_a_row_ < evolve::NotFiniteWatch::kMostInARow) {
+            objective.skipped(1, 0);
+            if (!std::exchange(named_, true)) {
+                log_warning(
+                    fmt::format("The reward of step {} is {}, so its derivatives are left out; {} in a row end the "
+                                "search. Later ones are counted without a notice.",
+                                step, reward, evolve::NotFiniteWatch::kMostInARow));
+            }
+            return false;
+        }
+        return failed_work(
+            "The reward that the derivatives of step {}{} were taken of is {}. Lower the learning rate of the gradient "
+            "(or warm it up), or look for a division by zero, a logarithm or a root in the system.",
+            step, in_a_row_ > 1 ? fmt::format(" and of the {} before it", in_a_row_ - 1) : "", reward);
+    }
+
+   private:
+    std::uint32_t in_a_row_ = 0;
+    bool named_ = false;
+};
+
+/// What the optimizer and K-FAC have left as it was, since it would not have been finite.
+class SkippedElements {
+   public:
+    void add(Objective& objective, std::uint64_t elements, std::uint32_t step) {
+        if (elements == 0) return;
+        objective.skipped(0, elements);
+        if (std::exchange(named_, true)) return;
+        log_warning(fmt::format(
+            "By step {} {} parameters were left as they were, because they or their moments would not be finite: lower "
+            "the learning rate, or look for a derivative that is not finite, such as that of a root at 0. Later ones "
+            "are counted without a notice.",
+            step, elements));
+    }
+
+   private:
+    bool named_ = false;
+};
 
 class GradientSearch final : public Search {
    public:
@@ -83,8 +125,8 @@ class Alone final : public SearchSteps {
         }
         if (!objective_.affords(1)) return std::optional<StepReport>();
         YOLK_TRY(const double reward, gradients_.evaluate(parameters_, host_, done_));
-        YOLK_TRY_VOID(check_reward(reward, done_));
-        YOLK_TRY_VOID(objective_.offer(candidates, reward));
+        YOLK_TRY(steps_, watch_.take(objective_, reward, done_));
+        if (steps_) YOLK_TRY_VOID(objective_.offer(candidates, reward));
         return std::optional(StepReport{.step = done_,
                                         .mean = reward,
                                         .best = reward,
@@ -92,13 +134,25 @@ class Alone final : public SearchSteps {
                                         .learning_rate = double{learning_rate_at(*options.gradient, done_)}});
     }
     [[nodiscard]] Result<bool> update() override {
+        if (!steps_) {
+            ++done_;
+            return true;
+        }
+        YOLK_TRY_VOID(finish());
         YOLK_TRY_VOID(descent_->step(done_));  // on the device after the copy of the best, which reads what it changes
-        YOLK_TRY_VOID(gradients_.move_by_kfac(parameters_, done_));
+        YOLK_TRY(const std::uint64_t skipped, gradients_.move_by_kfac(parameters_, done_));
+        skipped_.add(objective_, skipped, done_);
         ++done_;
         if (!objective_.host_rows().empty()) YOLK_TRY_VOID(fetch(host_));
         return true;
     }
     [[nodiscard]] std::uint32_t done() const override { return done_; }
+    /// What came of the last step.
+    [[nodiscard]] Result<void> finish() {
+        YOLK_TRY(const std::uint64_t skipped, descent_->take_skipped());
+        skipped_.add(objective_, skipped, done_);
+        return {};
+    }
     [[nodiscard]] Result<CentreState> state() const override {
         YOLK_TRY_VOID(objective_.settle());
         CentreState state{.parameters = host_, .optimizer = {}, .generation = done_};
@@ -119,6 +173,9 @@ class Alone final : public SearchSteps {
     std::optional<Descent> descent_;
     std::vector<float> host_;
     std::uint32_t done_ = 0;
+    RewardWatch watch_;
+    SkippedElements skipped_;
+    bool steps_ = true;  // the step that was evaluated last is to be made
 };
 
 /// Some groups by derivatives, the others by EGGROLL.
@@ -151,11 +208,13 @@ class Beside final : public Generations {
         if (is_over()) return Generations::evaluate(candidates);
         if (!objective().affords(std::uint64_t{1} + candidates.members)) return std::optional<StepReport>();
         YOLK_TRY(const double reward, gradients_.evaluate(device_centre(), candidates.centre, done()));
-        YOLK_TRY_VOID(check_reward(reward, done()));
+        YOLK_TRY(const bool steps, watch_.take(objective(), reward, done()));
+        if (!steps) return Generations::evaluate(candidates);
         YOLK_TRY_VOID(objective().settle());
         YOLK_TRY_VOID(descent_->step(done()));
-        YOLK_TRY_VOID(descent_->settle());
-        YOLK_TRY_VOID(gradients_.move_by_kfac(device_centre(), done()));
+        YOLK_TRY(const std::uint64_t skipped, descent_->take_skipped());
+        YOLK_TRY(const std::uint64_t skipped_by_kfac, gradients_.move_by_kfac(device_centre(), done()));
+        skipped_.add(objective(), skipped + skipped_by_kfac, done());
         YOLK_TRY_VOID(host().fetch(trained_));
         return Generations::evaluate(candidates);
     }
@@ -170,6 +229,8 @@ class Beside final : public Generations {
     Gradients& gradients_;
     std::optional<Descent> descent_;
     std::vector<evolve::ElementRange> trained_;
+    RewardWatch watch_;
+    SkippedElements skipped_;
 };
 
 Result<void> GradientSearch::run(Objective& objective) {
@@ -186,7 +247,8 @@ Result<void> GradientSearch::run(Objective& objective) {
     if (all_are_frozen(table)) {
         Alone alone(objective, *gradients);
         YOLK_TRY_VOID(alone.begin(objective.first_state()));
-        return run_steps(objective, alone);
+        YOLK_TRY_VOID(run_steps(objective, alone));
+        return alone.finish();
     }
     Beside beside(objective, *gradients, std::move(table));
     YOLK_TRY_VOID(beside.begin(objective.first_state()));

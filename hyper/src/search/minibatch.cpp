@@ -138,6 +138,7 @@ Result<bool> SystemObjective::is_to_keep(const std::function<Result<std::optiona
     scored_ = now;
     if (!std::isfinite(reward)) return false;
     if (!now) return true;
+    if (!std::isfinite(*now)) return false;
     if (!(*now > best_held_out_.value_or(-std::numeric_limits<double>::infinity()))) return false;
     best_held_out_ = now;
     return true;

@@ -175,35 +175,6 @@ Result<std::vector<double>> SystemObjective::rewards_of(std::uint32_t count, Eva
     return sums;
 }
 
-void SystemObjective::compete(std::span<const float> coordinates, double reward) {
-    if (!(reward > outcome_.best_reward)) return;
-    outcome_.best_reward = reward;
-    best_.emplace(coordinates.begin(), coordinates.end());
-    kept_.forget();
-}
-
-Result<void> SystemObjective::compete(const Perturbations& around, double reward) {
-    if (draws()) {
-        YOLK_TRY(const bool keeps, is_to_keep([&] { return held_out_reward(around); }, reward));
-        if (!keeps) return {};
-        outcome_.best_reward = -std::numeric_limits<double>::infinity();  // whatever it was on other examples
-    }
-    if (around.device_centre.empty()) {
-        compete(around.centre, reward);
-        return {};
-    }
-    if (!(reward > outcome_.best_reward)) return {};
-    outcome_.best_reward = reward;
-    return kept_.keep(*dispatcher_, around, host_rows_);
-}
-
-Result<void> SystemObjective::fetch_best() {
-    if (!kept_.is_kept()) return {};
-    YOLK_TRY(best_, kept_.fetch(*dispatcher_));
-    kept_.forget();
-    return {};
-}
-
 Result<std::vector<double>> SystemObjective::rewards_at(const Perturbations& candidates) {
     return rewards_of(candidates.members, [&] { return training_.evaluator->evaluate(candidates); });
 }
@@ -283,6 +254,7 @@ bool SystemObjective::tell(const StepReport& step, HeldOut held_out) {
     told.failed = std::exchange(failed_in_step_, 0);
     told.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
     outcome_.failed_candidates += told.failed;
+    told.skipped_elements = std::exchange(skipped_in_step_, 0);
     ++outcome_.steps;
     const auto log = [&]() -> Result<void> {
         // Where steps draw examples, the centre has been scored when it was evaluated.

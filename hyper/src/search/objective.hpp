@@ -62,6 +62,7 @@ class SystemObjective final : public Objective {
     [[nodiscard]] Result<void> save_checkpoint(const CentreState& state) override;
     [[nodiscard]] Result<std::unique_ptr<Gradients>> gradients(std::span<const std::string> groups) override;
     [[nodiscard]] Result<void> offer(const Perturbations& around, double reward) override;
+    void skipped(std::uint32_t steps, std::uint64_t elements) override;
     [[nodiscard]] SearchMark mark() const override;
     [[nodiscard]] std::optional<std::uint32_t> spoilt_since() const noexcept override { return spoilt_since_; }
     void distrust(std::uint32_t evaluation) override;
@@ -174,6 +175,7 @@ class SystemObjective final : public Objective {
     bool out_of_budget_ = false;
     bool stopped_by_caller_ = false;
     std::uint32_t failed_in_step_ = 0;
+    std::uint64_t skipped_in_step_ = 0;
     RankCosts unshared_;         ///< spent here since share_costs()
     std::string examples_hash_;  ///< where there are other ranks, or a checkpoint
     evolve::NamedValues settings_;

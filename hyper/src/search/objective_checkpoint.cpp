@@ -2,6 +2,7 @@
 // An objective that goes on from a checkpoint, and keeps one.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <cmath>
 
 #include <algorithm>
 #include <cerrno>
@@ -114,6 +115,7 @@ Result<void> SystemObjective::go_on(const std::optional<SearchCheckpoint>& from)
     // The held-out examples may be others now.
     if (draws()) {
         YOLK_TRY(best_held_out_, held_out_reward(best_ ? *best_ : space_.centre));
+        if (best_held_out_ && !std::isfinite(*best_held_out_)) best_held_out_.reset();
     }
     return {};
 }

@@ -177,6 +177,7 @@ Json to_json(const StepReport& report) {
               {"learning_rate", report.learning_rate},
               {"seconds", report.seconds}};
     if (report.held_out) json["held_out"] = *report.held_out;
+    if (report.skipped_elements > 0) json["skipped_elements"] = report.skipped_elements;
     if (report.model_calls > 0) {
         json["model_calls"] = report.model_calls;
         json["tokens"] = report.tokens;
@@ -215,6 +216,8 @@ Json to_json(const OptimizeOutcome& outcome) {
         json["tokens"] = outcome.cost.tokens;
         json["cost"] = outcome.cost.cost;
     }
+    if (outcome.skipped_steps > 0) json["skipped_steps"] = outcome.skipped_steps;
+    if (outcome.skipped_elements > 0) json["skipped_elements"] = outcome.skipped_elements;
     if (outcome.text_forecast) json["text_forecast"] = to_json(*outcome.text_forecast);
     for (const TextRound& round : outcome.text_rounds) json["text_rounds"].push_back(to_json(round));
     if (outcome.held_out_start) json["held_out_start"] = *outcome.held_out_start;

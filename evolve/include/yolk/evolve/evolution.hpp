@@ -53,6 +53,7 @@ struct EvolutionParts {
     // To go on with an earlier run, to the bits of one that was never interrupted: its parameters() as `initial`, and
     std::vector<float> optimizer_state{};  ///< its optimizer_state(); empty: zeros, as a run begins
     std::uint32_t generation = 0;          ///< its generations(); sigma and the learning rate follow from it
+    bool changing_examples = false;        ///< NotFiniteWatch's
 };
 
 class DevicePool;  // yolk/evolve/device_pool.hpp
@@ -80,7 +81,7 @@ class Evolution {
     [[nodiscard]] static Result<Evolution> create(DevicePool& pool, PoolParts parts, const EvolutionOptions& options);
 
     /// One generation, and waits for it. The host looks at the summary and at nothing that grows with the population or
-    /// the parameters. Errors: no member with a finite score (Failed; their weights are then zero), device lost,
+    /// the parameters. Errors: NotFiniteWatch's (Failed), device lost,
     /// driver.
     [[nodiscard]] Result<GenerationSummary> step();
     /// One generation whose scores were made and shaped elsewhere, or long ago: the update, the optimizer, and the
@@ -125,8 +126,10 @@ class Evolution {
     [[nodiscard]] Result<std::string> state_digest() const;
 
    private:
-    explicit Evolution(Owned<EvolutionEngine> engine) noexcept : engine_(std::move(engine)) {}
+    explicit Evolution(Owned<EvolutionEngine> engine, NotFiniteWatch watch = NotFiniteWatch()) noexcept
+        : engine_(std::move(engine)), watch_(watch) {}
     Owned<EvolutionEngine> engine_;
+    NotFiniteWatch watch_;
 };
 
 }  // namespace yolk::evolve

@@ -39,10 +39,9 @@ class EvolutionTwin {
    public:
     /// Errors: options outside their limits, parts that do not fit, fast determinism (only exact mode has a twin).
     [[nodiscard]] static Result<EvolutionTwin> create(EvolutionTwinParts parts, const EvolutionOptions& options);
-    /// Errors: no finite score; an evaluator that returns the wrong number of returns.
+    /// Errors: NotFiniteWatch's; an evaluator that returns the wrong number of returns.
     [[nodiscard]] Result<GenerationSummary> step();
-    /// As Evolution::apply, with the weights alone. Errors: a number of weights that is not this run's; no finite
-    /// score.
+    /// As Evolution::apply, with the weights alone. Errors: a number of weights that is not this run's.
     [[nodiscard]] Result<GenerationSummary> apply(const ShapedGeneration& shaped);
 
     [[nodiscard]] std::uint32_t generations() const noexcept { return schedule_.generation; }
@@ -58,6 +57,7 @@ class EvolutionTwin {
     EvolutionTwinParts parts_;
     EvolutionOptions options_;
     Schedule schedule_;
+    NotFiniteWatch watch_;
     std::vector<float> parameters_, state_, gradient_;
 };
 

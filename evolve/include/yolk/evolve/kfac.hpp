@@ -53,7 +53,7 @@ struct KfacLayerViews {
 struct KfacViews {
     std::vector<KfacLayerViews> layers{};  ///< in the order of the description
     BufferView state{};     ///< in and out, KfacPlan::state(): the covariances; undefined before the first step
-    BufferView statuses{};  ///< out, kViewAlignment bytes for each layer; read by kfac_status
+    BufferView statuses{};  ///< out, KfacPlan::statuses_bytes(); read by kfac_status and kfac_skipped
 };
 
 /// What changes from one recording to the next.
@@ -69,6 +69,15 @@ struct KfacStep {
 /// BlockStatus of the two inverses (yolk/primitives/kronecker_precondition.hpp). A layer that failed has a step of
 /// zeros, and its weights stay as they are.
 [[nodiscard]] std::uint32_t kfac_status(std::span<const std::byte> statuses, std::size_t layer);
+
+/// What a step left out because it was not finite, so that later steps do not suffer from it.
+struct KfacSkipped {
+    /// This step's samples, whose sum of squares is not finite: the covariance stays what it was. In a first step it is
+    /// zero, and the next step is better a first one again.
+    bool inputs = false, derivatives = false;
+    std::uint32_t elements = 0;  ///< of weights and bias, which stay as they are
+};
+[[nodiscard]] KfacSkipped kfac_skipped(std::span<const std::byte> statuses, std::size_t layer);
 
 class BoundKfac;
 

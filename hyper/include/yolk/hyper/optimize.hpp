@@ -30,6 +30,9 @@ struct StepReport {
     std::optional<double> held_out{};
     std::uint64_t metric_calls = 0;  ///< so far
     std::uint32_t failed = 0;        ///< candidates of this step that count as the worst
+    /// Parameters that were left as they were since the last report, because a step would have made them, or their
+    /// moments, not finite.
+    std::uint64_t skipped_elements = 0;
     double sigma = 0.0;
     double learning_rate = 0.0;
     double seconds = 0.0;
@@ -175,6 +178,8 @@ struct OptimizeOutcome {
     std::string stopped_by;          ///< "steps", "budget", "caller", "dry run"
     OptimizeCost cost{};             ///< expected for a dry run, counted otherwise
     std::uint64_t failed_candidates = 0;
+    std::uint32_t skipped_steps = 0;     ///< that changed nothing, as no reward of theirs was finite
+    std::uint64_t skipped_elements = 0;  ///< as StepReport::skipped_elements, of all steps
     std::vector<StepReport> history{};
     std::vector<std::string> fallbacks{};
     /// Over several devices: what each did in the whole search. Empty where one made everything.
@@ -221,9 +226,10 @@ class Gradients {
                                                   std::uint32_t step) = 0;
     /// fp32 [element_count], an ascent direction; 0 for other groups, and for those that K-FAC moves.
     [[nodiscard]] virtual BufferView gradient() const noexcept = 0;
-    /// Moves the parameters of K-FAC's groups, of which evaluate() was asked last. Waits. Nothing without any.
-    [[nodiscard]] virtual Result<void> move_by_kfac(const BufferView& /*parameters*/, std::uint32_t /*step*/) {
-        return {};
+    /// Moves the parameters of K-FAC's groups, of which evaluate() was asked last; the value is how many of them were
+    /// left as they were, since they would not have been finite. Waits. Nothing without any.
+    [[nodiscard]] virtual Result<std::uint64_t> move_by_kfac(const BufferView& /*parameters*/, std::uint32_t /*step*/) {
+        return std::uint64_t{0};
     }
 };
 
@@ -282,6 +288,9 @@ class Objective {
 
     /// The centre of these perturbations competes for the result with a reward that came with its derivatives.
     [[nodiscard]] virtual Result<void> offer(const Perturbations& /*around*/, double /*reward*/) { return {}; }
+
+    /// Steps that changed nothing because no reward of theirs was finite, and parameters that a step left as they were.
+    virtual void skipped(std::uint32_t /*steps*/, std::uint64_t /*elements*/) {}
 
     [[nodiscard]] virtual SearchMark mark() const { return {}; }
     /// An audit has found a device that computed wrongly: rewards of the evaluations from this number on, the latest

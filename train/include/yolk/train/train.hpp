@@ -59,23 +59,27 @@ struct TrainOptions {
         rollout_config{};  ///< tile configurations; what is tuned, else the defaults, where unset
     std::optional<std::uint32_t> pairs_per_slice{};  ///< es_update's
     /// Of the dispatchers: training ends with an error when nothing on the device has moved for so long; of several
-    /// devices the one is dropped.
+    /// devices the one is dropped. The default is the devices' own
+    /// (yolk/runtime/hang_limit.hpp).
     std::chrono::nanoseconds hang_limit = DispatcherOptions{}.hang_limit;
     /// Share of the members, 0 ... 1, that are evaluated again on another device, in exact mode. A device that computes
     /// wrongly is dropped, and training goes back to before its last verified members.
     double audit = 0.0;
+    /// Audits with one device are legal: the exact twin makes them. An environment of one's own has none for members.
+    bool audits_alone = false;
 };
 
 /// One generation, as metrics.jsonl and the progress bar show it.
 struct GenerationReport {
     std::uint32_t generation = 0;  ///< from 0
-    float mean_return = 0.0F;      ///< of the population
+    float mean_return = 0.0F;      ///< of the population; NaN where no score was finite, as the next
     float best_return = 0.0F;
     float policy_return = 0.0F;           ///< of the unperturbed policy, after the update
     std::uint64_t evaluations = 0;        ///< of this generation
     double evaluations_per_second = 0.0;  ///< of this generation
     double seconds = 0.0;                 ///< since the start of training
     std::uint32_t not_finite = 0;         ///< members whose score was not finite
+    std::uint32_t skipped_elements = 0;   ///< parameters left as they were, as they would not have been finite
     float sigma = 0.0F;
     float learning_rate = 0.0F;
     std::string state_hash{};                ///< after the update; empty where none was due (TrainOptions::hash_every)
@@ -93,7 +97,10 @@ struct TrainOutcome {
     bool solved = false;                  ///< eval_mean_return is at least the environment's solved_return
     bool interrupted = false;             ///< OnGeneration ended it, on this rank or on another one
     double evaluations_per_second = 0.0;  ///< over the generations of this process
-    double eval_mean_return = 0.0;        ///< over evaluation_episodes fresh episodes of the unperturbed policy
+    /// Of this process: members whose score was not finite, generations in which none was, and parameters that a step
+    /// left as they were, since they would not have been finite.
+    std::uint64_t not_finite = 0, generations_without_finite = 0, skipped_elements = 0;
+    double eval_mean_return = 0.0;  ///< over evaluation_episodes fresh episodes of the unperturbed policy
     std::string state_hash{};
     double seconds = 0.0;                   ///< of training and evaluation
     double first_generation_seconds = 0.0;  ///< from process start to the end of its first generation; 0 without one
@@ -113,9 +120,9 @@ using OnGeneration = std::function<bool(const GenerationReport&)>;
 
 /// Errors: settings outside their limits, a folder that cannot be written (told before training starts), a device that
 /// fails the arithmetic probe in exact mode (with the reason), an own environment whose arithmetic is not exact there
-/// (with file and line), a generation without a finite score, driver errors; to resume: a checkpoint or a log that is
-/// damaged, foreign, of a later version or of other settings, where the other does not do; a log whose generations lead
-/// to other states than it says.
+/// (with file and line), no finite score in the first generation or in ten in a row, driver errors; to resume: a
+/// checkpoint or a log that is damaged, foreign, of a later version or of other settings, where the other does not do;
+/// a log whose generations lead to other states than it says.
 [[nodiscard]] Result<TrainOutcome> train(const Context& context, const TrainOptions& options,
                                          const OnGeneration& on_generation = {});
 /// On a device that the caller has opened; its plans are tuned where it has a tuning table.
@@ -144,8 +151,9 @@ struct EvalOutcome {
     std::uint32_t episodes = 0;
     double mean_return = 0.0;
     double deviation = 0.0;  ///< standard deviation over the episodes
-    double worst_return = 0.0;
+    double worst_return = 0.0;  ///< of those that are finite, as the next; NaN where none is
     double best_return = 0.0;
+    std::uint32_t not_finite = 0;  ///< episodes whose return is not
     /// Several devices, of which some fail the arithmetic probe: the last bits of a return are those of the device that
     /// happened to run the episode.
     bool depends_on_placement = false;
