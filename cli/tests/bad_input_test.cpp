@@ -51,6 +51,16 @@ TEST_F(bad_input, sigma_and_learning_rate) {
     }
 }
 
+TEST_F(bad_input, limits_of_waiting) {
+    for (const char* flag : {"--hang-seconds", "--rank-seconds"}) {
+        refuses({flag, "0"}, 2, "0 is outside the range from 0.001 to 1000000 seconds");
+        refuses({flag, "-1"}, 2, "-1 is outside the range");
+        refuses({flag, "1e9"}, 2, "is outside the range");
+        refuses({flag, "soon"}, 2, "'soon' is not a finite number");
+        refuses({flag, "nan"}, 2, "'nan' is not a finite number");
+    }
+}
+
 TEST_F(bad_input, rules_list_what_there_is) {
     refuses({"--fitness", "best"}, 2, "pair-difference");
     refuses({"--optimizer", "lion"}, 2, "adam");

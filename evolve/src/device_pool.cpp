@@ -59,7 +59,7 @@ Result<void> check(std::span<const Device> devices, const DevicePoolOptions& opt
         return bad_input("The audit share is {}; it must be from 0 (nothing is evaluated twice) to 1 (everything is).",
                          options.audit);
     }
-    if (options.audit > 0.0 && devices.size() + options.host_workers < 2) {
+    if (options.audit > 0.0 && !options.audits_alone && devices.size() + options.host_workers < 2) {
         return bad_input(
             "The audit share is {}, and there is one device: members are evaluated again on another one. Give several "
             "devices, or no audit.",
@@ -218,6 +218,7 @@ Result<PooledResult> DevicePool::evaluate(const PooledWork& work) {
                          .audit_seed = impl_->options.seed ^ (std::uint64_t{work.generation} << 32U)},
                         impl_->past);
     on_each([&](std::size_t worker) { session.work_loop(worker); });
+    session.judge_unaudited();
     for (std::size_t i = 0; i < size(); ++i) {
         if (session.rate(i) > 0.0) impl_->workers[i].rate = session.rate(i);
     }

@@ -187,7 +187,7 @@ void MemberDealer::add_audit(const MemberRange& members, std::size_t worker) {
     if (can_be_audited(worker))
         jobs_.push_back({.members = members, .audits = worker});
     else
-        unaudited_ += members.count;
+        unaudited_.push_back({.members = members, .worker = worker});
 }
 
 void MemberDealer::put_back(const DealtChunk& chunk) {
@@ -198,7 +198,7 @@ void MemberDealer::put_back(const DealtChunk& chunk) {
 void MemberDealer::drop_impossible_audits() {
     std::erase_if(jobs_, [&](const Job& job) {
         if (!job.audits || can_be_audited(*job.audits)) return false;
-        unaudited_ += job.members.count;
+        unaudited_.push_back({.members = job.members, .worker = *job.audits});
         return true;
     });
 }
@@ -213,11 +213,18 @@ void MemberDealer::failed(std::size_t worker) {
 void MemberDealer::distrust(std::size_t worker) {
     failed(worker);
     std::erase_if(jobs_, [&](const Job& job) { return job.audits == worker; });
+    std::erase_if(unaudited_, [&](const Finished& by) { return by.worker == worker; });
     std::erase_if(finished_, [&](const Finished& finished) {
         if (finished.worker != worker) return false;
         put_back({.members = finished.members});
         return true;
     });
+}
+
+std::uint32_t MemberDealer::unaudited() const noexcept {
+    std::uint32_t members = 0;
+    for (const Finished& by : unaudited_) members += by.members.count;
+    return members;
 }
 
 bool MemberDealer::finished() const noexcept {

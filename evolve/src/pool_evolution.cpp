@@ -41,11 +41,11 @@ Result<std::unique_ptr<PoolEvolution>> PoolEvolution::create(DevicePool& pool, P
     YOLK_TRY_VOID(made->make_evaluators());
     YOLK_TRY_VOID(made->make_lead());
     if (pool.options().audit > 0.0) made->history = History{.base = made->state};
-    if (made->history && pool.in_use() == 1) {
-        made->has_told_unaudited = made->has_told_unaudited_update = true;
+    if (made->history && pool.in_use() == 1 && !made->parts.judge) {
+        made->has_told_unaudited = true;
         log_warning(
-            fmt::format("Audits of a share of {} were asked for, but {} is the only one left of {}: nothing of "
-                        "this run is audited.",
+            fmt::format("Audits of a share of {} were asked for, but {} is the only one left of {}, and its members "
+                        "have no exact twin: only its updates are audited.",
                         pool.options().audit, pool.name(made->lead_index), pool.size()));
     }
     return made;

@@ -85,7 +85,6 @@ struct PoolEvolution final : EvolutionEngine {
     std::size_t lead_index = 0;
     std::uint32_t lead_verified = 0;  // no update of the lead before this generation can be wrong
     bool has_told_unaudited = false;
-    bool has_told_unaudited_update = false;
     bool has_named_not_finite = false;  // by a lead before this one
     State state;
     State before;                    // the last update, where there are audits or other ranks; on all ranks the same
@@ -140,6 +139,9 @@ struct PoolEvolution final : EvolutionEngine {
     Result<std::uint32_t> audit_update(const ShapedGeneration& given);
     Result<State> updated_on(std::size_t worker, const ShapedGeneration& given);
     Result<std::uint32_t> judge_update(const ShapedGeneration& given, const State& second, std::size_t other);
+    /// The same with the exact twin in place of a second device.
+    [[nodiscard]] std::uint32_t judge_lead(const ShapedGeneration& given);
+    void distrust_update(std::size_t worker);
     /// The first generation in which this worker's scores may be wrong, if it is.
     [[nodiscard]] std::uint32_t doubtful_since(std::size_t worker) const;
     /// By the exact twin, of the state after an update by int8 weights.

@@ -19,7 +19,7 @@ constexpr std::uint32_t kGenerationsPerBase = 64;
 
 /// No update before this generation can become suspect any more. With other ranks none can: their states were compared.
 std::uint32_t PoolEvolution::updates_verified() const {
-    return team || has_own_update() || !second_device() ? state.generation : lead_verified;
+    return team || has_own_update() ? state.generation : lead_verified;
 }
 
 void PoolEvolution::remember(const ShapedGeneration& given) {

@@ -124,9 +124,9 @@ Result<void> PoolEvolution::score() {
     return {};
 }
 
-/// A worker that nobody can audit will not be found wrong.
+/// A worker that neither another one nor the judge can audit will not be found wrong.
 std::uint32_t PoolEvolution::members_verified() const {
-    return history && pool->in_use() > 1 ? pool->verified() : state.generation;
+    return history && (pool->in_use() > 1 || parts.judge) ? pool->verified() : state.generation;
 }
 
 /// A lead whose scores are wrong has made updates, too. Other ranks have compared theirs with them.

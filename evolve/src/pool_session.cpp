@@ -116,6 +116,22 @@ void PoolSession::compare(std::size_t worker, const DealtChunk& chunk, std::span
     if (!second_is_right) distrust(worker, chunk.members, first, judged);
 }
 
+void PoolSession::judge_unaudited() {
+    if (!work_->judge || error_ || suspect_since_) return;
+    for (const MemberDealer::Finished& by : dealer_.take_unaudited()) {
+        if (is_distrusted(by.worker)) continue;
+        Result<std::vector<std::byte>> right = work_->judge(by.members);
+        if (!right) {
+            error_ = std::move(right).error().while_doing("auditing the only device left");
+            return;
+        }
+        if (std::ranges::equal(work_->kept(by.members), *right))
+            (*past_)[by.worker].verified = work_->generation;
+        else
+            distrust(by.worker, by.members, by.worker, true);
+    }
+}
+
 /// One that failed may be found wrong afterwards: it is lost once, for both reasons.
 void PoolSession::lose(std::size_t worker, const std::string& reason) {
     shares_[worker].dropped = true;

@@ -36,6 +36,8 @@ class PoolSession {
     void work_loop(std::size_t worker);
 
     // After all loops have ended.
+    /// What nobody else was left to audit, the judge does, where there is one.
+    void judge_unaudited();
     struct Loss {
         std::size_t worker = 0;
         std::string reason;

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "pool_evolution.hpp"
-#include "yolk/core/log.hpp"
 #include "yolk/evolve/state_digest.hpp"
 #include "yolk/evolve/update_twin.hpp"
 
@@ -45,13 +44,23 @@ Result<std::uint32_t> PoolEvolution::audit_update(const ShapedGeneration& given)
         if (!is_of_device(second.error())) return second.error();
         pool->drop(*other, second.error().message);
     }
-    if (!std::exchange(has_told_unaudited_update, true)) {
-        log_warning(
-            fmt::format("The update of generation {} was drawn for an audit, and no second device is left to make it. "
-                        "Later ones go unaudited without a notice.",
-                        before.generation));
+    return judge_lead(given);
+}
+
+/// Nobody else is left: the exact twin makes the update as well.
+std::uint32_t PoolEvolution::judge_lead(const ShapedGeneration& given) {
+    if (same_bits(state, updated_by_twin(before, parts.parameters, options, given))) {
+        lead_verified = state.generation;
+        return kNothingSuspect;
     }
-    return kNothingSuspect;
+    const std::uint32_t doubtful = doubtful_since(lead_index);
+    distrust_update(lead_index);
+    return std::min({doubtful, before.generation, team ? before.generation : lead_verified});
+}
+
+void PoolEvolution::distrust_update(std::size_t worker) {
+    pool->drop(worker, fmt::format("It computes wrongly: its update of generation {} is not the exact twin's.",
+                                   before.generation));
 }
 
 std::uint32_t PoolEvolution::doubtful_since(std::size_t worker) const {
@@ -70,8 +79,7 @@ Result<std::uint32_t> PoolEvolution::judge_update(const ShapedGeneration& given,
     std::uint32_t suspect = kNothingSuspect;
     const auto distrust = [&](std::size_t worker) {
         suspect = std::min(suspect, doubtful_since(worker));
-        pool->drop(worker, fmt::format("It computes wrongly: its update of generation {} is not the exact twin's.",
-                                       before.generation));
+        distrust_update(worker);
     };
     if (!same_bits(second, right)) distrust(other);
     if (same_bits(state, right)) {

@@ -96,6 +96,65 @@ TEST_F(pool_audit, a_wrong_update_that_is_found_late_leaves_nothing_behind) {
     EXPECT_EQ(hash, expected.back());
 }
 
+/// After the other device was lost; both wrong ends the run.
+TEST_F(pool_audit, the_exact_twin_judges_the_only_device_that_is_left) {
+    const EvolutionOptions options{.population = 16, .seed = 3};
+    for (const bool is_spoilt : {false, true}) {
+        SCOPED_TRACE(is_spoilt);
+        std::string notices;
+        const std::array devices{one_device(), another_device()};
+        ASSERT_OK_AND_ASSIGN(
+            DevicePool pool,
+            DevicePool::create(devices, {.audit = 1.0, .on_drop = [&](const std::string& text) { notices += text; }}));
+        PoolParts parts =
+            host_scored_parts(options, [is_spoilt](std::size_t worker) -> std::unique_ptr<MemberEvaluator> {
+                if (worker == 0) {
+                    return spoilt_pairs([is_spoilt](const HostQuestion& question) {
+                        return is_spoilt && question.when.generation >= 3 ? 1.0F : 0.0F;
+                    });
+                }
+                return host_pairs([](const HostQuestion& question, std::span<float> returns) -> Result<std::uint64_t> {
+                    if (question.when.generation >= 1)
+                        return Error{.kind = ErrorKind::DeviceLost, .message = "It is gone."};
+                    return score_on_host(question, returns);
+                });
+            });
+        ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create(pool, std::move(parts), options));
+        const Result<std::uint32_t> done = run_to(run, 6);
+        EXPECT_THAT(notices, HasSubstr("It is gone."));
+        if (is_spoilt) {
+            EXPECT_TRUE(expect_error(done, ErrorKind::DeviceLost, "No device of the pool is left."));
+            EXPECT_THAT(notices, HasSubstr("It computes wrongly: in generation 3"));
+            continue;
+        }
+        ASSERT_OK(done);
+        ASSERT_OK_AND_ASSIGN(const std::string hash, run.state_hash());
+        ASSERT_OK_AND_ASSIGN(const auto expected, hashes_of_twin(options, 6));
+        EXPECT_EQ(hash, expected.back());
+    }
+}
+
+/// Alone from the beginning, and its updates are wrong.
+TEST_F(pool_audit, the_exact_twin_judges_the_updates_of_a_lone_device) {
+    const EvolutionOptions options{.population = 16, .seed = 3};
+    testing::FaultInjector faults;
+    ASSERT_OK_AND_ASSIGN(const Device wrong, probed_device(testing::first_device_name()));
+    const auto run_alone = [&](const Device& device) -> Result<std::uint32_t> {
+        YOLK_TRY(DevicePool pool,
+                 DevicePool::create(std::span(&device, 1),
+                                    {.audit = 1.0, .audits_alone = true, .on_drop = [](const std::string&) {}}));
+        PoolParts parts = host_scored_parts(options, [](std::size_t) { return host_members(&score_on_host); });
+        YOLK_TRY(Evolution run, Evolution::create(pool, std::move(parts), options));
+        return run_to(run, 4);
+    };
+    EXPECT_OK(run_alone(one_device()));
+    faults.spoil_multiplications(true);  // of kernels that the device has not met yet
+    EXPECT_TRUE(
+        expect_error(run_alone(wrong), ErrorKind::DeviceLost, "its update of generation 0 is not the exact twin's"));
+    EXPECT_TRUE(expect_error(DevicePool::create(std::span(&wrong, 1), {.audit = 1.0}), ErrorKind::BadInput,
+                             "there is one device"));
+}
+
 /// No audit of its members has found the second device, but one of an update does.
 TEST_F(pool_audit, what_a_device_scored_before_its_update_was_wrong_is_made_again) {
     constexpr double kAudit = 0.25;
@@ -201,13 +260,15 @@ TEST_F(pool_audit, scores_that_are_not_finite_are_named_once) {
     const EvolutionOptions options{.population = 8};
     const std::array devices{one_device(), another_device()};
     ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(devices, {.audit = 1.0, .on_drop = [](auto&) {}}));
-    PoolParts parts = host_scored_parts(options, [](std::size_t) {
+    const auto scored = [] {
         return host_pairs([](const HostQuestion& question, std::span<float> returns) {
             Result<std::uint64_t> count = score_on_host(question, returns);
             if (question.members.first == 2) returns.front() = std::numeric_limits<float>::infinity();
             return count;
         });
-    });
+    };
+    PoolParts parts = host_scored_parts(options, [&](std::size_t) { return scored(); });
+    parts.judge = scored();
     ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create(pool, std::move(parts), options));
     ::testing::internal::CaptureStderr();
     EXPECT_OK(run.step());
@@ -254,7 +315,7 @@ TEST_F(pool_audit, a_run_of_another_determinism_than_the_pools_is_refused) {
                              "The run's determinism is exact, and its pool was made for fast"));
 }
 
-TEST_F(pool_audit, a_device_that_is_left_alone_says_that_it_is_not_audited) {
+TEST_F(pool_audit, a_device_that_is_left_alone_without_a_twin_says_that_it_is_not_audited) {
     testing::FaultInjector faults;
     faults.spoil_multiplications(true);
     ASSERT_OK_AND_ASSIGN(const Device spoilt,
@@ -265,6 +326,7 @@ TEST_F(pool_audit, a_device_that_is_left_alone_says_that_it_is_not_audited) {
         ASSERT_EQ(pool.in_use(), 1U);
         const EvolutionOptions options{.population = 8};
         PoolParts parts = host_scored_parts(options, [](std::size_t) { return host_pairs(); });
+        parts.judge = nullptr;
         parts.single = [](const Device& device) -> Result<std::unique_ptr<Evaluator>> {
             YOLK_TRY(std::unique_ptr<HostScoresEvaluator> made, host_scores_evaluator(device, 8));
             return std::unique_ptr<Evaluator>(std::move(made));
@@ -273,7 +335,7 @@ TEST_F(pool_audit, a_device_that_is_left_alone_says_that_it_is_not_audited) {
         Result<Evolution> run = Evolution::create(pool, std::move(parts), options);
         const std::string notice = ::testing::internal::GetCapturedStderr();
         ASSERT_OK(run);
-        EXPECT_THAT(notice, HasSubstr(audit == 0.0 ? "" : "nothing of this run is audited"));
+        EXPECT_THAT(notice, HasSubstr(audit == 0.0 ? "" : "only its updates are audited"));
         ::testing::internal::CaptureStderr();
         EXPECT_OK(run->step());
         static_cast<void>(::testing::internal::GetCapturedStderr());

@@ -63,6 +63,7 @@ Result<RunDevices> RunDevices::create(std::span<const Device> devices, const Tra
     YOLK_TRY(evolve::DevicePool pool, evolve::DevicePool::create(devices, {.hang_limit = options.hang_limit,
                                                                            .determinism = options.evolution.determinism,
                                                                            .audit = options.audit,
+                                                                           .audits_alone = options.audits_alone,
                                                                            .seed = options.evolution.seed}));
     made.pool_ = std::make_unique<evolve::DevicePool>(std::move(pool));
     return made;

@@ -9,6 +9,7 @@
 #include "compile_notice.hpp"
 #include "numbers.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/evolve/device_pool.hpp"
 #include "yolk/runtime/device_selection.hpp"
 #include "yolk/runtime/instance.hpp"
 #include "yolk/train/rank_devices.hpp"
@@ -74,21 +75,31 @@ Result<std::vector<std::uint32_t>> gpu_indices(const Instance& instance) {
     return indices;
 }
 
-/// Devices that execute nothing are left out with a notice where many are asked for, and else an error.
+/// Where many are asked for, a device that cannot be opened, hangs at its probe or executes nothing is left out with a
+/// notice; else it is an error.
 Result<std::vector<Device>> open_each(const Instance& instance, std::span<const std::uint32_t> indices,
-                                      const CommonFlags& flags, bool may_not_execute) {
+                                      const CommonFlags& flags, bool may_be_left_out) {
     std::vector<Device> devices;
+    std::string failures;
     for (const std::uint32_t index : indices) {
-        YOLK_TRY(const Context context, Context::create(instance, {.device = std::to_string(index),
+        const std::string& name = instance.devices()[index].name;
+        const Result<Context> context = Context::create(instance, {.device = std::to_string(index),
                                                                    .tuning = !flags.no_tuning,
-                                                                   .may_not_execute = may_not_execute}));
-        if (!context.device().findings().not_executing_reason.empty()) {
-            log_warning("leaving out '" + context.device().info().name +
-                        "', which compiles kernels and executes none (see yolk devices)");
+                                                                   .hang_limit = hang_limit_of(flags),
+                                                                   .may_not_execute = may_be_left_out});
+        if (!context) {
+            if (!may_be_left_out || !evolve::is_of_device(context.error())) return context.error();
+            log_warning("leaving out '" + name + "', which cannot be used: " + context.error().message);
+            failures += (failures.empty() ? "" : " ") + context.error().message;
             continue;
         }
-        devices.push_back(context.device());
+        if (!context->device().findings().not_executing_reason.empty()) {
+            log_warning("leaving out '" + name + "', which compiles kernels and executes none (see yolk devices)");
+            continue;
+        }
+        devices.push_back(context->device());
     }
+    if (devices.empty() && !failures.empty()) return unsupported("None of the devices can be used. {}", failures);
     return devices;
 }
 
@@ -110,6 +121,7 @@ Result<Context> open_context(const CommonFlags& flags, ContextOptions options) {
     YOLK_TRY_VOID(check_named_cache());
     options.device = flags.device;
     options.tuning = !flags.no_tuning;
+    options.hang_limit = hang_limit_of(flags);
     YOLK_TRY(Context context, Context::create(options));
     watch_compilation(context.device(), flags);
     return context;

@@ -18,14 +18,16 @@ Result<std::vector<Device>> open_its_devices(const SystemFlags& flags) {
 
 Result<void> open_pool(OpenSystem& open, const SystemFlags& flags, const evolve::EvolutionOptions& options) {
     YOLK_TRY(const std::vector<Device> devices, open_its_devices(flags));
-    if (devices.size() == 1 && flags.audit > 0.0) {
+    const bool audits_alone = flags.devices == "all";  // however many of them could be opened
+    if (devices.size() == 1 && flags.audit > 0.0 && !audits_alone) {
         return bad_input("--audit {} needs a second device to evaluate candidates again; --devices gives only {}.",
                          flags.audit, devices.front().info().name);
     }
     if (speaks_for_ranks()) open.remember.emplace(devices);
-    YOLK_TRY(open.devices,
-             evolve::DevicePool::create(
-                 devices, {.determinism = options.determinism, .audit = flags.audit, .seed = options.seed}));
+    YOLK_TRY(open.devices, evolve::DevicePool::create(devices, {.determinism = options.determinism,
+                                                                .audit = flags.audit,
+                                                                .audits_alone = audits_alone,
+                                                                .seed = options.seed}));
     open.task.system->use(*open.devices);
     return {};
 }

@@ -29,6 +29,8 @@ struct DevicePoolOptions {
     /// Share of the members, 0 ... 1, that are evaluated again on another device. Only in exact mode, where both must
     /// give the same bits.
     double audit = 0.0;
+    /// Audits with one device are legal: the exact twin makes them, as it does where others were dropped.
+    bool audits_alone = false;
     std::uint64_t seed = 1;          ///< which members are audited
     std::uint32_t host_workers = 0;  ///< workers without a device, numbered after the devices
     /// Told of each worker that is dropped, on the thread of evaluate(); empty: a warning in the log.
@@ -59,7 +61,8 @@ struct PooledWork {
     std::function<void(const MemberRange& members, std::span<const std::byte> result)> keep{};
     /// What was kept of these members, for audits.
     std::function<std::vector<std::byte>(const MemberRange& members)> kept{};
-    /// Says who is right where two workers disagree: the exact twin. Empty: both are dropped.
+    /// Says who is right where two workers disagree, and audits the last one: the exact twin. Empty: both are dropped,
+    /// and the last one goes unaudited.
     std::function<Result<std::vector<std::byte>>(const MemberRange& members)> judge{};
 };
 
@@ -69,7 +72,8 @@ struct PooledResult {
     /// A worker computed wrongly and was dropped. Whatever it evaluated since the generation of its last verified
     /// chunk, or since it was first used, may be wrong: the first of these generations.
     std::optional<std::uint32_t> suspect_since{};
-    std::uint32_t unaudited = 0;  ///< members that were drawn for an audit when no other worker was left
+    /// Members that were drawn for an audit when no other worker was left, and no judge.
+    std::uint32_t unaudited = 0;
 };
 
 /// Owns a dispatcher and a thread for each device; devices are handles that it shares. One thread at a time calls it.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "yolk/evolve/member_range.hpp"
@@ -59,7 +60,13 @@ class MemberDealer {
     /// Members per second, later chunks counting more; 0: not measured.
     [[nodiscard]] double rate(std::size_t worker) const noexcept { return workers_[worker].rate(); }
     /// Audits that nobody but the worker itself could have done, and so nobody did: members.
-    [[nodiscard]] std::uint32_t unaudited() const noexcept { return unaudited_; }
+    [[nodiscard]] std::uint32_t unaudited() const noexcept;
+    struct Finished {
+        MemberRange members{};
+        std::size_t worker = 0;
+    };
+    /// The same members, with who evaluated them, for an auditor who is no worker: they do not count any more.
+    [[nodiscard]] std::vector<Finished> take_unaudited() { return std::exchange(unaudited_, {}); }
 
    private:
     struct Worker {
@@ -73,10 +80,6 @@ class MemberDealer {
     struct Job {
         MemberRange members{};
         std::optional<std::size_t> audits{};
-    };
-    struct Finished {
-        MemberRange members{};
-        std::size_t worker = 0;
     };
 
     [[nodiscard]] double active_rate() const noexcept;
@@ -100,7 +103,7 @@ class MemberDealer {
     std::vector<Worker> workers_;
     std::vector<Job> jobs_;  // audits last, taken from the front
     std::vector<Finished> finished_;
-    std::uint32_t unaudited_ = 0;
+    std::vector<Finished> unaudited_;
 };
 
 }  // namespace yolk::evolve
