@@ -13,6 +13,7 @@
 #include "yolk/core/file.hpp"
 #include "yolk/core/hash.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/core/printable.hpp"
 #include "yolk/evolve/parameter_setup.hpp"
 #include "yolk/evolve/settings.hpp"
 
@@ -201,11 +202,11 @@ Result<Checkpoint> load_checkpoint(const std::filesystem::path& path) {
     if (!std::filesystem::exists(path, code)) {
         return io_error(fmt::format("There is no checkpoint '{}' to resume from. Give the output folder of the run, or "
                                     "train again without --resume.",
-                                    path.string()),
+                                    shown(path)),
                         ENOENT);
     }
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kMaxCheckpointBytes));
-    return decode_checkpoint(bytes, fmt::format("'{}'", path.string()));
+    return decode_checkpoint(bytes, fmt::format("'{}'", shown(path)));
 }
 
 bool may_do_without(const std::filesystem::path& path, const Error& refused) {
