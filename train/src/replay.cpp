@@ -31,14 +31,12 @@ Result<RunLogReader> open_log_of(const std::filesystem::path& given) {
     std::error_code code;
     const bool is_folder = std::filesystem::is_directory(given, code);
     const std::filesystem::path path = is_folder ? log_path(given) : given;
-    if (!std::filesystem::exists(path, code)) {
-        return io_error(
-            fmt::format("There is no log '{}'. Give the log.yolk of a run, or its folder; a run with --no-log "
-                        "has none.",
-                        shown(path)),
-            ENOENT);
-    }
-    return RunLogReader::open(path);
+    Result<RunLogReader> log = RunLogReader::open(path);
+    if (log || log.error().native != ENOENT) return log;
+    return io_error(fmt::format("There is no log '{}'. Give the log.yolk of a run, or its folder; a run with --no-log "
+                                "has none.",
+                                shown(path)),
+                    ENOENT);
 }
 
 Result<Replay> begin_replay(const std::filesystem::path& given, const ReplayOptions& options) {
