@@ -203,13 +203,21 @@ std::chrono::nanoseconds hang_limit(const Device& device) {
     return device.info().kind == DeviceKind::Cpu ? kOnCpus : DispatcherOptions{}.hang_limit;
 }
 
-/// Returns how many kernels did not pass, those that an interrupt kept from being begun included.
-Result<std::uint64_t> check_device(const Device& device, const CheckFlags& flags, const std::vector<Wanted>& wanted) {
+/// Empty where the check was stopped before.
+Result<std::vector<Outcome>> outcomes_on(const Device& device, const CheckFlags& flags,
+                                         const std::vector<Wanted>& wanted) {
+    if (InterruptGuard::requested()) return std::vector<Outcome>();
     YOLK_TRY_VOID(probe(device));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device, {.hang_limit = hang_limit(device)}));
     CheckDisplay display;
-    const std::vector<Outcome> outcomes = check_kernels(wanted, context_of(device, dispatcher, flags, display));
+    std::vector<Outcome> outcomes = check_kernels(wanted, context_of(device, dispatcher, flags, display));
     display.finish();
+    return outcomes;
+}
+
+/// Returns how many kernels did not pass, those that an interrupt kept from being begun included.
+Result<std::uint64_t> check_device(const Device& device, const CheckFlags& flags, const std::vector<Wanted>& wanted) {
+    YOLK_TRY(const std::vector<Outcome> outcomes, outcomes_on(device, flags, wanted));
     const auto passed = static_cast<std::uint64_t>(std::ranges::count_if(outcomes, &Outcome::passed));
     const std::uint64_t failed = wanted.size() - passed;
     if (!flags.common.json) {
@@ -232,6 +240,7 @@ Result<std::uint64_t> check_device(const Device& device, const CheckFlags& flags
 
 Result<int> run_check(const CheckFlags& flags, bool whole_run) {
     if (flags.configurations == 0) return bad_input("--configurations is 0; at least 1 is needed.");
+    const InterruptGuard interrupt;  // before devices are opened, which may take its time
     if (whole_run) {
         YOLK_TRY(const train::TrainOptions options, resolve(flags.train));
         YOLK_TRY(const std::vector<Device> devices, open_devices(flags.devices, flags.common));
@@ -240,10 +249,8 @@ Result<int> run_check(const CheckFlags& flags, bool whole_run) {
     if (flags.list) return list_kernels(flags.common.json);
     YOLK_TRY(const std::vector<Wanted> wanted, wanted_checks(flags));
     YOLK_TRY(const std::vector<Device> devices, open_devices(flags.devices, flags.common));
-    const InterruptGuard interrupt;
     std::uint64_t failed = 0;
     for (const Device& device : devices) {
-        if (InterruptGuard::requested()) break;
         Result<std::uint64_t> failed_here = check_device(device, flags, wanted);
         if (!failed_here)
             return std::move(failed_here).error().while_doing(fmt::format("checking '{}'", device.info().name));

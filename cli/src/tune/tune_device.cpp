@@ -14,6 +14,7 @@
 #include "yolk/autotune/tune_device.hpp"
 #include "yolk/autotune/tuning_transfer.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/core/printable.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -115,7 +116,7 @@ void print_device_tuning(const TuneDeviceOutcome& outcome) {
             outcome.found, outcome.searched);
     }
     print_line("{} evaluations in {}; kept in {}", outcome.measured, duration_text(outcome.seconds),
-               outcome.table.string());
+               shown(outcome.table));
     print_algebra(outcome.algebra);
 }
 
