@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <system_error>
+
+#include "yolk/core/text_file.hpp"
 
 namespace transformer_example {
 namespace {
@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostHeldOut = 512;  // windows
 constexpr std::size_t kBytes = 256;
+constexpr std::size_t kLongestText = std::size_t{1} << 30U;
 /// Added to each count, so that what the training text lacks has a probability.
 constexpr double kPrior = 0.1;
 
@@ -32,8 +33,7 @@ std::vector<std::string> read_texts(const fs::path& path) {
     }
     std::vector<std::string> texts;
     for (const fs::path& file : files) {
-        std::ifstream stream(file, std::ios::binary);
-        std::string text{std::istreambuf_iterator<char>(stream), {}};
+        std::string text = yolk::read_text(file, kLongestText).value_or(std::string());
         if (!text.empty() && text.find('\0') == std::string::npos) texts.push_back(std::move(text));
     }
     return texts;

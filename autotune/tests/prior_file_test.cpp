@@ -92,8 +92,26 @@ TEST_F(prior_file, unknown_candidates_are_interpolated) {
     EXPECT_LT(error, 0.5 * spread);  // better than knowing the mean alone
 }
 
+/// As an older version wrote it.
+std::string without_checksum(std::string text) {
+    text.replace(text.find("\"yolk_prior\": 2"), 15, "\"yolk_prior\": 1");
+    return text.replace(text.find("yolk_checksum"), 4, "none");
+}
+
+TEST_F(prior_file, every_flipped_bit_is_refused) {
+    const std::string whole = prior_text(only_portfolios(made_of({0.0, 0.5})).value());
+    ASSERT_TRUE(parse_prior(whole, "it"));
+    ASSERT_TRUE(parse_prior(without_checksum(whole), "it"));
+    for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+        std::string flipped = whole;
+        flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
+        EXPECT_FALSE(parse_prior(flipped, "it")) << "bit " << bit;
+    }
+}
+
 TEST_F(prior_file, what_is_none_is_refused_in_words) {
-    const std::string good = prior_text(made_of({0.0, 0.5}));
+    const std::string sealed = prior_text(made_of({0.0, 0.5}));
+    const std::string good = without_checksum(sealed);
     const auto refused = [](const std::string& text) {
         const Result<PriorFile> file = parse_prior(text, "'p.json'");
         return file ? std::string("accepted") : file.error().message;
@@ -101,7 +119,9 @@ TEST_F(prior_file, what_is_none_is_refused_in_words) {
     EXPECT_THAT(refused("{}"), HasSubstr("'p.json' is not a prior over devices"));
     EXPECT_THAT(refused(good.substr(0, good.size() / 2)), HasSubstr("is cut off"));
     EXPECT_THAT(refused(R"({"yolk_tuning": 1, "choices": []})"), HasSubstr("is not a prior"));
-    EXPECT_THAT(refused(R"({"yolk_prior": 2})"), HasSubstr("a newer Yolk"));
+    EXPECT_THAT(refused(R"({"yolk_prior": 3})"), HasSubstr("a newer Yolk"));
+    EXPECT_THAT(refused(R"({"yolk_prior": 2, "settings": {}})"), HasSubstr("it has no checksum"));
+    EXPECT_THAT(refused(R"({"yolk_prior": 0, "settings": {}})"), HasSubstr("it has no checksum"));
     EXPECT_THAT(refused(R"({"yolk_prior": 1, "settings": {}})"), HasSubstr("is damaged"));
     const auto changed = [&](const std::string& from, const std::string& to) {
         std::string text = good;
@@ -118,7 +138,7 @@ TEST_F(prior_file, what_is_none_is_refused_in_words) {
 
 // Bytes changed at random: read or refused, never anything else.
 TEST_F(prior_file, damaged_bytes_are_survived) {
-    const std::string good = prior_text(only_portfolios(made_of({0.0, 0.5})).value());
+    const std::string good = without_checksum(prior_text(only_portfolios(made_of({0.0, 0.5})).value()));
     Random random(5);
     for (int i = 0; i < 2000; ++i) {
         std::string text = good;

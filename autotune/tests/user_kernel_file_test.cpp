@@ -111,7 +111,13 @@ TEST(user_kernel_file, mistakes_in_buffers_are_told_with_their_place) {
     EXPECT_THAT(told("/buffers/0/content", Json{{"uniform", {2, 1}}}), HasSubstr("above the upper"));
     EXPECT_THAT(told("/buffers/0/content", Json{{"file", "none.bin"}}), HasSubstr("none.bin"));
     EXPECT_THAT(told("/buffers/0/tolerance", Json{{"absolute", 1}}), HasSubstr("only roles output and in_out"));
-    EXPECT_THAT(told("/buffers/1/tolerance", Json{{"absolute", -1}}), HasSubstr("below 0"));
+    EXPECT_THAT(told("/buffers/1/tolerance", Json{{"absolute", -1}}),
+                HasSubstr("absolute: it is -1; it must be from 0"));
+    EXPECT_THAT(told("/buffers/1/tolerance", Json{{"absolute", 1e308}}), HasSubstr("every result is right"));
+    EXPECT_THAT(told("/buffers/1/tolerance", Json{{"relative", 1e308}}), HasSubstr("from 0 to below 1"));
+    EXPECT_THAT(told("/operations", "0 - 5"), HasSubstr("0 or more; it is -5"));
+    EXPECT_THAT(told("/operations", "1 / 0"), HasSubstr("operations: "));
+    EXPECT_THAT(told("/operations", "true"), HasSubstr("0 or more"));
     EXPECT_THAT(told("/buffers/1/role", "scratch"), HasSubstr("computes nothing"));
     EXPECT_THAT(told("/reference", "first"), HasSubstr("\"default\" or an object"));
     EXPECT_THAT(told("/reference", Json{{"shader", "r.comp"}, {"dispatch", {"wx"}}}), HasSubstr("uses the parameter"));

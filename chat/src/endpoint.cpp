@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "text.hpp"
+#include "yolk/core/file.hpp"
 
 namespace yolk::chat {
 namespace {
@@ -86,6 +87,7 @@ void FreeHeaders::operator()(curl_slist* list) const noexcept {
 
 Result<Endpoint> make_endpoint(const ClientOptions& options) {
     YOLK_TRY(Place place, read_url(options.base_url));
+    YOLK_TRY_VOID(check_regular_file(options.certificates));  // libcurl would block on a named pipe
     YOLK_TRY(Secret key, read_key(options.key_variable, place));
     Endpoint endpoint{.url = std::move(place.url),
                       .loopback = place.loopback,

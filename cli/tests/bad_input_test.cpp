@@ -36,6 +36,29 @@ TEST_F(bad_input, population) {
     refuses({"--population", "12x"}, 2, "'12x'");
 }
 
+TEST_F(bad_input, environment_and_help) {
+    std::map<std::string, std::string> loud = only(kLavapipe);
+    loud["YOLK_LOG"] = "loud";
+    const Ran log = run_command({"devices"}, loud);
+    EXPECT_EQ(log.code, 2);
+    EXPECT_THAT(log.err, HasSubstr("YOLK_LOG is 'loud'; it is debug, info, warning, error or off."));
+    for (const char* const help : {"--help", "train --help", "--version"}) {
+        const Ran full = run_shell(std::string("\"$YOLK\" ") + help + " > /dev/full", only(kLavapipe));
+        EXPECT_EQ(full.code, 1) << help;
+        EXPECT_THAT(full.err, HasSubstr("Standard output could not be written: No space left on device")) << help;
+    }
+    EXPECT_THAT(run_command({"train", "--help"}, only(kLavapipe)).out, HasSubstr("--population"));
+    const Ran none = run_command({"bench", "kernel", "--configurations", "0"}, only(kLavapipe));
+    EXPECT_EQ(none.code, 2);
+    EXPECT_THAT(none.err, HasSubstr("--configurations is 0; at least 1 is needed."));
+    const Ran small = run_shell("ulimit -v 200000; \"$YOLK\" bench rollout", only(kLavapipe));
+    EXPECT_EQ(small.code, 1) << small.err;
+    EXPECT_THAT(small.err, HasSubstr("limited to 195 MiB (ulimit -v)"));
+    write_text(folder_ / "file", "mine");
+    const Ran replay = run_command({"replay", (folder_ / "none").string(), "--out", (folder_ / "file").string()});
+    EXPECT_THAT(replay.err, ::testing::Not(HasSubstr("training has not started")));
+}
+
 TEST_F(bad_input, rank) {
     refuses({"--rank", "0"}, 2, "32");
     refuses({"--rank", "33"}, 2, "32");

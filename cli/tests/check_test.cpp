@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <chrono>
 
 #include "command.hpp"
 
@@ -131,6 +132,24 @@ TEST(check, an_interrupt_tells_what_was_checked) {
         EXPECT_EQ(kernel["passed"], kernel["runs"] == kernel["runs_of_part"]);
     }
     EXPECT_LT(finished, 3U);
+}
+
+// Every device has its object, the one that was not begun as well; and no interrupted check is good.
+TEST(check, an_interrupt_before_a_device_is_begun_is_told_for_it) {
+    const Ran ran = run_and_kill({"check", "--all", "--kernel", "matmul", "--devices", "all", "--json"}, both_drivers(),
+                                 std::chrono::milliseconds(3000), 15);
+    EXPECT_EQ(ran.code, 1) << ran.err;
+    ASSERT_EQ(ran.lines().size(), 2U) << ran.out;
+    for (const Json& json : ran.lines()) EXPECT_EQ(json["interrupted"], true);
+}
+
+TEST(check, a_run_that_is_interrupted_tells_what_was_compared) {
+    const std::vector<std::string> arguments{
+        "check", "--run", "cartpole", "--generations", "200000", "--population", "64", "--max-steps", "10", "--json"};
+    const Ran ran = run_and_kill(arguments, only(kLavapipe), std::chrono::milliseconds(4000), 15);
+    EXPECT_EQ(ran.code, 1) << ran.err;
+    EXPECT_EQ(ran.last()["interrupted"], true);
+    EXPECT_EQ(ran.last()["failed"], 0);
 }
 
 TEST(check, a_part_that_is_none_is_refused) {

@@ -33,9 +33,8 @@ class interrupt : public InFolder {
 };
 
 TEST_F(interrupt, each_signal_ends_training_and_saves) {
-    const std::pair<int, int> all[] = {{SIGINT, 1},
-                                       {SIGTERM, 1},
-                                       {SIGHUP, 1},
+    const std::pair<int, int> all[] = {{SIGINT, 1},  {SIGTERM, 1}, {SIGHUP, 1},
+                                       {SIGXCPU, 1}, {SIGXCPU, 2},  // as at each further second of processor time
                                        {SIGTERM, 2},  // as `timeout` sends it, to the process and to its group
                                        {SIGHUP, 3}};  // as a terminal that closes
     for (const auto& [number, times] : all) {
@@ -109,6 +108,23 @@ TEST_F(interrupt, a_check_ends_while_the_host_computes_what_to_expect) {
     EXPECT_GE(outcome["failed"], 1);
 }
 
+// The soft limit on processor time, by the system itself.
+TEST_F(interrupt, limit_on_processor_time_ends_training_and_saves) {
+    const Ran ran = run_shell("ulimit -S -t 3; " + endless_text("out"), only(kLavapipe));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.last()["interrupted"], true);
+    expect_saved("out");
+}
+
+// The log grows past it; what was done before is saved, and is there to resume.
+TEST_F(interrupt, limit_on_file_size_fails_as_a_full_disk_does) {
+    const Ran ran =
+        run_shell("ulimit -f 20; " + endless_text("out") + " | tail -n 1; exit ${PIPESTATUS[0]}", only(kLavapipe));
+    EXPECT_EQ(ran.code, 1) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("File too large"));
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "out" / "checkpoint.yolk"));
+}
+
 // Closed streams whose numbers went to the checkpoint and others, and a full device behind standard error.
 TEST_F(interrupt, closed_and_full_streams_are_told_and_harm_nothing) {
     const std::string train =
@@ -123,6 +139,7 @@ TEST_F(interrupt, closed_and_full_streams_are_told_and_harm_nothing) {
     EXPECT_EQ(run_shell(train + "--resume <&- >&- 2>&-", only(kLavapipe)).code, 1);
     EXPECT_EQ(run_command({"eval", (folder_ / "out" / "policy.safetensors").string()}, only(kLavapipe)).code, 0);
     EXPECT_EQ(run_shell("\"$YOLK\" fly 2>/dev/full", only(kLavapipe)).code, 2);
+    std::filesystem::remove_all(folder_ / "out");
     const Ran full = run_shell(train + "> /dev/full", only(kLavapipe));
     EXPECT_EQ(full.code, 1);
     EXPECT_THAT(full.err, HasSubstr("Standard output could not be written: No space left on device"));

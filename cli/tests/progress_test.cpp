@@ -49,6 +49,7 @@ TEST(output, names_are_quoted_for_a_shell) {
     EXPECT_EQ(shell_quoted("yolk-out/policy.safetensors"), "yolk-out/policy.safetensors");
     EXPECT_EQ(shell_quoted("my run/it's"), "'my run/it'\\''s'");
     EXPECT_EQ(shell_quoted(""), "''");
+    EXPECT_EQ(shell_quoted("a\n\x1b it's\\"), "$'a\\n\\x1b it\\'s\\\\'");
 }
 
 }  // namespace

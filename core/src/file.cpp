@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -15,11 +16,17 @@
 #include <string>
 
 #include "yolk/core/descriptor.hpp"
+#include "yolk/core/hash.hpp"
+#include "yolk/core/printable.hpp"
 
 namespace yolk {
 namespace {
 
 constexpr int kPartAttempts = 64;
+/// Of a point, two numbers with a dash and the ending, at most.
+constexpr std::size_t kPartNumberBytes = 32;
+constexpr std::size_t kLongestName = 255;  // NAME_MAX, of every file system in use
+constexpr std::size_t kUnknownSizeStep = std::size_t{1} << 16U;
 constexpr std::string_view kPartEnding = ".part";
 
 std::string_view kind_of(mode_t mode) {
@@ -31,7 +38,7 @@ std::string_view kind_of(mode_t mode) {
 }
 
 Error not_regular(const std::filesystem::path& path, mode_t mode) {
-    return bad_input("'{}' is {}; a regular file is needed here.", path.string(), kind_of(mode));
+    return bad_input("'{}' is {}; a regular file is needed here.", shown(path), kind_of(mode));
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& path) {
@@ -46,6 +53,13 @@ Result<void> sync_folder(const std::filesystem::path& folder) {
     return file_error("flush the folder", folder, errno);
 }
 
+/// What the names of a path's temporary files begin with.
+std::filesystem::path part_stem(const std::filesystem::path& path) {
+    std::string beside = path_beside(path, std::string(kPartNumberBytes, '-')).string();
+    beside.resize(beside.size() - kPartNumberBytes);
+    return beside;
+}
+
 struct Part {
     std::filesystem::path path;
     Descriptor file;
@@ -54,8 +68,9 @@ struct Part {
 /// A new file, locked so that nobody takes it for abandoned. The number keeps the writers of one process apart.
 Result<Part> create_part(const std::filesystem::path& path) {
     static std::atomic<unsigned> count{0};
+    const std::filesystem::path stem = part_stem(path);
     for (int attempt = 0; attempt < kPartAttempts; ++attempt) {
-        std::filesystem::path name = fmt::format("{}.{}-{}{}", path.string(), ::getpid(), ++count, kPartEnding);
+        std::filesystem::path name = fmt::format("{}.{}-{}{}", stem.string(), ::getpid(), ++count, kPartEnding);
         Descriptor file(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
         if (file.get() < 0 && errno == EEXIST) continue;  // of a process that had our number
         if (file.get() < 0) return file_error("create", name, errno);
@@ -63,7 +78,7 @@ Result<Part> create_part(const std::filesystem::path& path) {
         if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) continue;
         if (has_name(file)) return Part{std::move(name), std::move(file)};
     }
-    return io_error(fmt::format("Cannot create a temporary file beside '{}'.", path.string()), EEXIST);
+    return io_error(fmt::format("Cannot create a temporary file beside '{}'.", shown(path)), EEXIST);
 }
 
 /// The part stays open, hence locked, until it has its final name.
@@ -101,8 +116,7 @@ bool is_first_write(const std::filesystem::path& path) {
 }  // namespace
 
 Error file_error(std::string_view action, const std::filesystem::path& path, int error_number) {
-    return io_error(fmt::format("Cannot {} '{}': {}.", action, path.string(), std::strerror(error_number)),
-                    error_number);
+    return io_error(fmt::format("Cannot {} '{}': {}.", action, shown(path), std::strerror(error_number)), error_number);
 }
 
 Result<void> write_all(int fd, std::span<const std::byte> bytes, const std::filesystem::path& path) {
@@ -120,28 +134,69 @@ bool has_name(const Descriptor& file) noexcept {
     return ::fstat(file.get(), &status) == 0 && status.st_nlink > 0;
 }
 
+bool is_still_at(const Descriptor& file, const std::filesystem::path& path) noexcept {
+    struct stat opened {
+    }, found{};
+    return ::fstat(file.get(), &opened) == 0 && ::stat(path.c_str(), &found) == 0 && opened.st_dev == found.st_dev &&
+           opened.st_ino == found.st_ino;
+}
+
+std::filesystem::path path_beside(const std::filesystem::path& path, std::string_view ending) {
+    std::string name = path.filename().string();
+    if (name.size() + ending.size() > kLongestName && name.size() <= kLongestName) {
+        const std::string mark = fmt::format("~{:016x}", hash64(std::as_bytes(std::span(name))));
+        name.resize(kLongestName - std::min(kLongestName, ending.size() + mark.size()));
+        name += mark;
+    }
+    return std::filesystem::path(path).replace_filename(name += ending);
+}
+
 Result<void> check_regular_file(const std::filesystem::path& path) {
+    // Whoever takes C strings would see another file.
+    if (path.native().find('\0') != std::string::npos)
+        return bad_input("A path of {} bytes has a zero byte in it, which no name has.", path.native().size());
     struct stat status {};
     if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return not_regular(path, status.st_mode);
     return {};
 }
 
-Result<std::vector<std::byte>> read_file(const std::filesystem::path& path, std::size_t limit_bytes) {
+Result<Descriptor> open_regular_file(const std::filesystem::path& path, int flags, unsigned permissions) {
     // Before opening, which has effects on devices; and after it, in case the path leads elsewhere by then.
     YOLK_TRY_VOID(check_regular_file(path));
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (file.get() < 0) return file_error("open", path, errno);
+    Descriptor file(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, permissions));
+    if (!file.is_open()) return file_error((flags & O_CREAT) != 0 ? "write" : "open", path, errno);
     struct stat status {};
     if (::fstat(file.get(), &status) != 0) return file_error("examine", path, errno);
     if (!S_ISREG(status.st_mode)) return not_regular(path, status.st_mode);
+    return file;
+}
+
+Result<Descriptor> open_for_lines(const std::filesystem::path& path) {
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644));
+    if (file.is_open()) return file;
+    if (errno != ENXIO) return file_error("write", path, errno);
+    return io_error(fmt::format("'{}' is a socket, or a named pipe that nothing reads.", shown(path)), ENXIO);
+}
+
+Descriptor open_nowhere(int flags) noexcept { return Descriptor(::open("/dev/null", flags)); }
+
+Result<std::vector<std::byte>> read_file(const std::filesystem::path& path, std::size_t limit_bytes) {
+    YOLK_TRY(const Descriptor file, open_regular_file(path, O_RDONLY));
+    struct stat status {};
+    if (::fstat(file.get(), &status) != 0) return file_error("examine", path, errno);
     const auto size = static_cast<std::size_t>(status.st_size);
     if (size > limit_bytes) {
-        return bad_input("'{}' has {} bytes; at most {} are read here.", path.string(), size, limit_bytes);
+        return bad_input("'{}' has {} bytes; at most {} are read here.", shown(path), size, limit_bytes);
     }
     std::vector<std::byte> bytes(size);
     std::size_t done = 0;
-    while (done < size) {
-        const ssize_t got = ::read(file.get(), bytes.data() + done, size - done);
+    while (true) {
+        if (done == bytes.size()) {
+            // The system makes files up as they are read, and says that they are empty.
+            if (size != 0 || done == limit_bytes) break;
+            bytes.resize(std::min(limit_bytes, done + kUnknownSizeStep));
+        }
+        const ssize_t got = ::read(file.get(), bytes.data() + done, bytes.size() - done);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return file_error("read", path, errno);
         if (got == 0) break;  // it shrank since fstat: what is there is the file
@@ -167,8 +222,20 @@ Result<void> write_file_atomically(const std::filesystem::path& path, std::strin
     return write_file_atomically(path, std::as_bytes(std::span(text)));
 }
 
+Result<void> rename_durably(const std::filesystem::path& from, const std::filesystem::path& to) {
+    if (::rename(from.c_str(), to.c_str()) != 0) return file_error("rename", from, errno);
+    YOLK_TRY_VOID(sync_folder(folder_of(to)));
+    if (folder_of(from) != folder_of(to)) YOLK_TRY_VOID(sync_folder(folder_of(from)));
+    return {};
+}
+
+Result<void> remove_file(const std::filesystem::path& path) {
+    if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+    return file_error("remove", path, errno);
+}
+
 void remove_abandoned_parts(const std::filesystem::path& path) noexcept {
-    const std::string target = path.filename().string();
+    const std::string target = part_stem(path).filename().string();
     std::error_code ignored;
     std::filesystem::directory_iterator entry(folder_of(path), ignored);
     for (; !ignored && entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {

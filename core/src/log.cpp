@@ -7,6 +7,11 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
+
+#include "yolk/core/log_level.hpp"
+#include "yolk/core/printable.hpp"
 
 namespace yolk {
 namespace {
@@ -22,13 +27,27 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
     return spdlog::level::info;
 }
 
+/// Of $YOLK_LOG.
+Result<spdlog::level::level_enum> wanted_level() {
+    const char* const wanted = std::getenv("YOLK_LOG");  // NOLINT(concurrency-mt-unsafe): nothing of ours sets it
+    if (wanted == nullptr || *wanted == '\0') return spdlog::level::info;
+    for (const auto& [name, level] : {std::pair<std::string_view, LogLevel>("debug", LogLevel::Debug),
+                                      {"info", LogLevel::Info},
+                                      {"warning", LogLevel::Warning},
+                                      {"error", LogLevel::Error},
+                                      {"off", LogLevel::Off}}) {
+        if (name == wanted) return to_spdlog(level);
+    }
+    return bad_input("YOLK_LOG is '{}'; it is debug, info, warning, error or off.", shown(wanted));
+}
+
 spdlog::logger& logger() {
     static const std::shared_ptr<spdlog::logger> instance = [] {
         auto made = std::make_shared<spdlog::logger>("yolk", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
         made->set_pattern("yolk: %^%l%$: %v");
-        const char* wanted =
-            std::getenv("YOLK_LOG");  // NOLINT(concurrency-mt-unsafe): read once, before any setenv of ours
-        made->set_level(wanted != nullptr ? spdlog::level::from_str(wanted) : spdlog::level::info);
+        const Result<spdlog::level::level_enum> level = wanted_level();
+        made->set_level(level.value_or(spdlog::level::info));
+        if (!level) made->warn("{}", level.error().message);
         return made;
     }();
     return *instance;
@@ -38,6 +57,11 @@ spdlog::logger& logger() {
 
 void set_log_level(LogLevel level) { logger().set_level(to_spdlog(level)); }
 
-void log(LogLevel level, std::string_view message) { logger().log(to_spdlog(level), "{}", std::string(message)); }
+Result<void> check_log_level() {
+    const Result<spdlog::level::level_enum> level = wanted_level();
+    return level ? Result<void>() : level.error();
+}
+
+void log(LogLevel level, std::string_view message) { logger().log(to_spdlog(level), "{}", printable(message)); }
 
 }  // namespace yolk

@@ -9,11 +9,16 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <optional>
+#include <sstream>
+
+#include "yolk/core/text_file.hpp"
 
 namespace yolk {
 namespace {
+
+/// Far above any file of the system that is read here.
+constexpr std::size_t kSystemText = std::size_t{1} << 20U;
 
 void lower(HostMemory& memory, std::uint64_t available_bytes, const char* limited_by) {
     if (available_bytes < memory.available_bytes) memory = {available_bytes, limited_by};
@@ -21,7 +26,7 @@ void lower(HostMemory& memory, std::uint64_t available_bytes, const char* limite
 
 /// MemAvailable and SwapFree of /proc/meminfo, whose numbers are KiB.
 void add_system(HostMemory& memory) {
-    std::ifstream file("/proc/meminfo");
+    std::istringstream file(read_text("/proc/meminfo", kSystemText).value_or(std::string()));
     std::optional<std::uint64_t> available;
     std::uint64_t swap = 0;
     std::string unit;
@@ -34,7 +39,7 @@ void add_system(HostMemory& memory) {
 }
 
 std::optional<std::uint64_t> number_in(const std::filesystem::path& path, std::string_view name = {}) {
-    std::ifstream file(path);
+    std::istringstream file(read_text(path, kSystemText).value_or(std::string()));
     for (std::string word; file >> word;) {
         if (name.empty() || word == name) {
             if (!name.empty() && !(file >> word)) return std::nullopt;
@@ -48,7 +53,7 @@ std::optional<std::uint64_t> number_in(const std::filesystem::path& path, std::s
 
 /// Each group on the way to the root may have a limit. Pages of files that nobody uses now are given back on demand.
 void add_control_groups(HostMemory& memory) {
-    std::ifstream file("/proc/self/cgroup");
+    std::istringstream file(read_text("/proc/self/cgroup", kSystemText).value_or(std::string()));
     std::string line;
     while (std::getline(file, line) && !line.starts_with("0::")) {}
     if (!line.starts_with("0::/")) return;

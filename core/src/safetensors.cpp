@@ -9,6 +9,8 @@
 #include <set>
 
 #include "yolk/core/json.hpp"
+#include "yolk/core/printable.hpp"
+#include "yolk/core/seal.hpp"
 #include "yolk/core/shape.hpp"
 
 namespace yolk {
@@ -24,6 +26,7 @@ constexpr int kMaxDepth = 3;
 struct Header {
     Json json;
     std::span<const std::byte> data;
+    bool has_checksum = false;
 };
 
 /// Where a tensor's bytes lie; `end` exclusive, relative to the data.
@@ -45,7 +48,7 @@ class KeyWatch {
             case Json::parse_event_t::object_end: keys_.pop_back(); break;
             case Json::parse_event_t::key:
                 if (!keys_.back().insert(parsed.get<std::string>()).second && problem_.empty()) {
-                    problem_ = fmt::format("names '{}' twice", parsed.get<std::string>());
+                    problem_ = fmt::format("names '{}' twice", shown(parsed.get<std::string>()));
                 }
                 break;
             default: break;
@@ -72,6 +75,8 @@ Result<Header> read_header(std::span<const std::byte> bytes, std::string_view wh
             "safetensors file.",
             what, length, rest, kMaxSafetensorsHeader);
     }
+    const Seal seal = seal_of(bytes, kLengthBytes + static_cast<std::size_t>(length));
+    if (seal == Seal::Broken) return bad_input("{} is not read: {}.", what, kBrokenSeal);
     const auto* const text = reinterpret_cast<const char*>(bytes.data()) + kLengthBytes;
     KeyWatch watch;
     Json json = Json::parse(text, text + length, std::ref(watch), /*allow_exceptions=*/false);
@@ -80,13 +85,16 @@ Result<Header> read_header(std::span<const std::byte> bytes, std::string_view wh
         return bad_input("The header of {} is not a JSON object: it is not a safetensors file, or it is damaged.",
                          what);
     }
-    return Header{.json = std::move(json), .data = bytes.subspan(kLengthBytes + static_cast<std::size_t>(length))};
+    return Header{.json = std::move(json),
+                  .data = bytes.subspan(kLengthBytes + static_cast<std::size_t>(length)),
+                  .has_checksum = seal == Seal::Fits};
 }
 
 Result<void> read_metadata(const Json& json, std::string_view what, TensorFile& file) {
     if (!json.is_object()) return bad_input("'{}' in the header of {} is not an object.", kMetadataKey, what);
     for (const auto& [key, value] : json.items()) {
-        if (!value.is_string()) return bad_input("The metadata '{}' of {} is not a string.", key, what);
+        if (!value.is_string()) return bad_input("The metadata '{}' of {} is not a string.", shown(key), what);
+        if (key == kSealKey) continue;
         file.metadata.emplace_back(key, value.get<std::string>());
     }
     return {};
@@ -123,7 +131,7 @@ Result<Extent> read_extent(const Json& json, std::uint64_t data_size, const std:
 
 Result<Extent> read_tensor(const std::string& name, const Json& json, const Header& header, std::string_view what,
                            TensorFile& file) {
-    const std::string label = fmt::format("Tensor '{}' of {}", name, what);
+    const std::string label = fmt::format("Tensor '{}' of {}", shown(name), what);
     if (!json.is_object()) return bad_input("{} is not described by an object.", label);
     const auto dtype = json.find("dtype");
     if (dtype == json.end() || !dtype->is_string() || *dtype != "F32") {
@@ -172,8 +180,11 @@ const StoredTensor* TensorFile::find_tensor(std::string_view name) const noexcep
 }
 
 Result<std::vector<std::byte>> encode_safetensors(const TensorFile& file) {
+    Json metadata = Json::object();
+    for (const auto& [key, value] : file.metadata) metadata[key] = value;
+    metadata[std::string(kSealKey)] = kNoSeal;
     Json header = Json::object();
-    for (const auto& [key, value] : file.metadata) header[std::string(kMetadataKey)][key] = value;
+    header[std::string(kMetadataKey)] = std::move(metadata);
     std::uint64_t offset = 0;
     for (const StoredTensor& tensor : file.tensors) {
         if (tensor.name == kMetadataKey || header.contains(tensor.name)) {
@@ -204,12 +215,13 @@ Result<std::vector<std::byte>> encode_safetensors(const TensorFile& file) {
         std::memcpy(out, tensor.values.data(), sizeof(float) * tensor.values.size());
         out += sizeof(float) * tensor.values.size();
     }
+    seal(bytes, kLengthBytes + text.size());
     return bytes;
 }
 
 Result<TensorFile> decode_safetensors(std::span<const std::byte> bytes, std::string_view what) {
     YOLK_TRY(const Header header, read_header(bytes, what));
-    TensorFile file;
+    TensorFile file{.metadata = {}, .tensors = {}, .has_checksum = header.has_checksum};
     std::vector<Extent> extents;
     for (const auto& [name, json] : header.json.items()) {
         if (name == kMetadataKey) {
@@ -221,6 +233,22 @@ Result<TensorFile> decode_safetensors(std::span<const std::byte> bytes, std::str
     }
     YOLK_TRY_VOID(check_tiling(std::move(extents), header.data.size(), what));
     return file;
+}
+
+Result<void> check_format(const TensorFile& file, std::string_view current, std::string_view unsealed,
+                          std::string_view what) {
+    const std::string* const format = file.find_metadata("format");
+    if (format == nullptr) return bad_input("{} does not say its format in its metadata; '{}' is read.", what, current);
+    if (*format != current && *format != unsealed) {
+        return bad_input("{} has the format '{}'; this version of Yolk reads '{}'.", what, shown(*format), current);
+    }
+    if (*format == current && !file.has_checksum) {
+        return bad_input(
+            "{} has no checksum, which every file of the format '{}' has: it is damaged, or another program wrote it. "
+            "Such a program gives the format '{}'.",
+            what, current, unsealed);
+    }
+    return {};
 }
 
 }  // namespace yolk

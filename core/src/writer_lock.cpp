@@ -14,7 +14,9 @@
 #include <string>
 
 #include "yolk/core/descriptor.hpp"
+#include "yolk/core/file.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/core/printable.hpp"
 
 namespace yolk {
 namespace {
@@ -51,14 +53,15 @@ WriterLock& WriterLock::operator=(WriterLock&& other) noexcept {
     return *this;
 }
 WriterLock::~WriterLock() {
-    if (impl_ != nullptr) ::unlink(impl_->path.c_str());  // while it is held: nobody else's can be meant
+    // While it is held; what somebody put in its place is not ours.
+    if (impl_ != nullptr && is_in_place()) ::unlink(impl_->path.c_str());
 }
+
+bool WriterLock::is_in_place() const noexcept { return impl_ == nullptr || is_still_at(impl_->file, impl_->path); }
 
 Result<WriterLock> WriterLock::acquire(const std::filesystem::path& path, std::string_view what) {
     for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
-        constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-        Descriptor file(::open(path.c_str(), kFlags, 0644));
-        if (file.get() < 0) return file_error("make the lock file", path, errno);
+        YOLK_TRY(Descriptor file, open_regular_file(path, O_RDWR | O_CREAT | O_NOFOLLOW));
         if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
             if (errno == EINTR) continue;
             if (errno == EWOULDBLOCK) return held_error(what, file);
@@ -76,14 +79,13 @@ Result<WriterLock> WriterLock::acquire(const std::filesystem::path& path, std::s
         }
         return WriterLock(std::make_unique<Impl>(Impl{path, std::move(file)}));
     }
-    return io_error(fmt::format("The lock file '{}' keeps vanishing; try again.", path.string()), EBUSY);
+    return io_error(fmt::format("The lock file '{}' keeps vanishing; try again.", shown(path)), EBUSY);
 }
 
 Result<WriterLock> WriterLock::acquire_for_file(const std::filesystem::path& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return WriterLock();
-    std::filesystem::path lock = path;
-    return acquire(lock += ".lock", fmt::format("'{}'", path.string()));
+    return acquire(path_beside(path, ".lock"), fmt::format("'{}'", shown(path)));
 }
 
 struct LineLog::Impl {
@@ -92,11 +94,9 @@ struct LineLog::Impl {
 };
 
 Result<LineLog> LineLog::create(const std::filesystem::path& path, std::uint64_t kept_bytes) {
-    Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644));
-    if (file.get() < 0 && errno == ENXIO)
-        return io_error(fmt::format("'{}' is a socket, or a named pipe that nothing reads.", path.string()), ENXIO);
+    YOLK_TRY(Descriptor file, open_for_lines(path));
     struct stat status {};
-    if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return file_error("write", path, errno);
+    if (::fstat(file.get(), &status) != 0) return file_error("write", path, errno);
     if (!S_ISREG(status.st_mode)) {
         ::fcntl(file.get(), F_SETFL, ::fcntl(file.get(), F_GETFL) & ~O_NONBLOCK);
         return LineLog(std::make_unique<Impl>(Impl{path, std::move(file)}));
@@ -105,7 +105,7 @@ Result<LineLog> LineLog::create(const std::filesystem::path& path, std::uint64_t
     if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         return io_error(fmt::format("'{}' is being written by another process. Wait until that has ended, or write "
                                     "elsewhere.",
-                                    path.string()),
+                                    shown(path)),
                         EBUSY);
     }
     const auto kept = static_cast<off_t>(std::min(kept_bytes, static_cast<std::uint64_t>(status.st_size)));

@@ -14,6 +14,8 @@
 #include <fstream>
 #include <thread>
 
+#include "yolk/core/descriptor.hpp"
+#include "yolk/core/text_file.hpp"
 #include "yolk/core/writer_lock.hpp"
 
 namespace yolk {
@@ -139,6 +141,69 @@ TEST_F(file, folders_are_made_and_what_is_in_the_way_is_told) {
     EXPECT_EQ(create_folders(folder_ / "x" / "f" / "g").error().native, ENOTDIR);
 }
 
+TEST_F(file, names_beside_the_longest_are_as_long_as_names_may_be) {
+    EXPECT_EQ(path_beside("a/b", ".lock"), std::filesystem::path("a/b.lock"));
+    const std::string longest(255, 'n'), other = std::string(254, 'n') + "o";
+    for (const std::string& name : {longest, other, longest.substr(5)}) {
+        const auto path = folder_ / name;
+        ASSERT_TRUE(write_file_atomically(path, "old"));
+        ASSERT_TRUE(write_file_atomically(path, "new"));
+        EXPECT_EQ(text(path), "new");
+        ASSERT_TRUE(WriterLock::acquire_for_file(path));
+        EXPECT_LE(path_beside(path, ".checkpoint").filename().native().size(), 255U);
+    }
+    EXPECT_NE(path_beside(folder_ / longest, ".lock"), path_beside(folder_ / other, ".lock"));
+    EXPECT_EQ(entries(), 3U);
+    EXPECT_EQ(write_file_atomically(folder_ / (longest + "n"), "x").error().native, ENAMETOOLONG);
+}
+TEST_F(file, parts_of_the_longest_names_are_removed_too) {
+    const auto path = folder_ / std::string(255, 'm');
+    std::string part = path_beside(path, std::string(32, '-')).string();
+    part.replace(part.size() - 32, 32, ".123-4.part");
+    std::ofstream(part) << "torn";
+    ASSERT_TRUE(std::filesystem::exists(part));
+    ASSERT_TRUE(write_file_atomically(path, "new"));
+    EXPECT_EQ(entries(), 1U);
+}
+TEST_F(file, system_files_are_read_whole_though_they_have_no_size) {
+    const auto status = read_text("/proc/self/status", 1U << 20U);
+    ASSERT_TRUE(status);
+    EXPECT_NE(status->find("Name:"), std::string::npos);
+    EXPECT_EQ(read_text("/proc/self/status", 5)->size(), 5U);
+    EXPECT_EQ(*read_beginning("/proc/self/status", 5), "Name:");
+}
+TEST_F(file, ends_of_a_file_are_read_alone) {
+    ASSERT_TRUE(write_file_atomically(folder_ / "a", "0123456789"));
+    EXPECT_EQ(*read_beginning(folder_ / "a", 3), "012");
+    EXPECT_EQ(*read_end(folder_ / "a", 3), "789");
+    EXPECT_EQ(*read_end(folder_ / "a", 30), "0123456789");
+    EXPECT_EQ(*read_beginning(folder_ / "a", 30), "0123456789");
+    EXPECT_EQ(read_end(folder_, 3).error().kind, ErrorKind::BadInput);
+    EXPECT_EQ(read_end(folder_ / "no", 3).error().native, ENOENT);
+}
+// C's functions would take the name up to the zero byte, and read or write another file.
+TEST_F(file, name_with_a_zero_byte_is_refused) {
+    ASSERT_TRUE(write_file_atomically(folder_ / "a", "mine"));
+    const auto path = folder_ / std::string("a\0b", 3);
+    EXPECT_EQ(read_file(path, 10).error().kind, ErrorKind::BadInput);
+    EXPECT_EQ(write_file_atomically(path, "x").error().kind, ErrorKind::BadInput);
+    EXPECT_EQ(text(folder_ / "a"), "mine");
+}
+TEST_F(file, names_in_errors_are_one_line) {
+    const auto read = read_file(folder_ / "no\nyolk: error: \x1b[31m", 10);
+    ASSERT_FALSE(read);
+    EXPECT_NE(read.error().message.find("no\\nyolk: error: \\x1b[31m'"), std::string::npos) << read.error().message;
+}
+TEST_F(file, is_told_from_one_that_took_its_place) {
+    ASSERT_TRUE(write_file_atomically(folder_ / "a", "1"));
+    const auto opened = open_regular_file(folder_ / "a", O_RDONLY);
+    ASSERT_TRUE(opened);
+    EXPECT_TRUE(is_still_at(*opened, folder_ / "a"));
+    ASSERT_TRUE(write_file_atomically(folder_ / "a", "2"));
+    EXPECT_FALSE(is_still_at(*opened, folder_ / "a"));
+    EXPECT_FALSE(is_still_at(*opened, folder_ / "no"));
+}
+
 class line_log : public file {};
 
 TEST_F(line_log, empties_the_file_and_keeps_others_out) {
@@ -196,6 +261,19 @@ TEST_F(writer_lock, file_of_a_killed_process_is_taken_over) {
         EXPECT_EQ(text(folder_ / "a.lock"), std::to_string(::getpid()) + "\n");
     }
     EXPECT_EQ(entries(), 0U);
+}
+TEST_F(writer_lock, knows_whether_it_is_in_place) {
+    EXPECT_TRUE(WriterLock().is_in_place());
+    {
+        const auto lock = WriterLock::acquire(folder_ / "lock", "it");
+        ASSERT_TRUE(lock);
+        EXPECT_TRUE(lock->is_in_place());
+        std::filesystem::remove(folder_ / "lock");
+        EXPECT_FALSE(lock->is_in_place());
+        std::ofstream(folder_ / "lock") << "another's";
+        EXPECT_FALSE(lock->is_in_place());
+    }
+    EXPECT_EQ(entries(), 1U) << "what took its place is not ours to remove";
 }
 TEST_F(writer_lock, devices_have_none_and_a_missing_folder_is_an_error) {
     EXPECT_TRUE(WriterLock::acquire_for_file("/dev/null"));

@@ -11,12 +11,13 @@
 #include "run_log_format.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/hash.hpp"
+#include "yolk/core/printable.hpp"
 #include "yolk/evolve/run_log.hpp"
 
 namespace yolk::evolve {
 namespace {
 
-std::string quoted(const std::filesystem::path& path) { return fmt::format("'{}'", path.string()); }
+std::string quoted(const std::filesystem::path& path) { return fmt::format("'{}'", shown(path)); }
 
 /// As many bytes as are there.
 Result<std::size_t> read_at(int fd, std::uint64_t offset, std::span<std::byte> to, const std::filesystem::path& path) {
@@ -35,17 +36,15 @@ Error damaged_at(const std::filesystem::path& path, std::uint32_t generation, st
     return bad_input(
         "'{}' is damaged at generation {}, byte {}; the generations before it are whole. Restore it from a copy, or "
         "move it away.",
-        path.string(), generation, offset);
+        shown(path), generation, offset);
 }
 
 }  // namespace
 
 Result<RunLogReader> RunLogReader::open(const std::filesystem::path& path) {
-    YOLK_TRY_VOID(check_regular_file(path));
     RunLogReader log;
     log.path_ = path;
-    log.file_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!log.file_.is_open()) return file_error("open", path, errno);
+    YOLK_TRY(log.file_, open_regular_file(path, O_RDONLY));
     YOLK_TRY(const std::uint64_t file_bytes, log.read_header());
     YOLK_TRY_VOID(log.scan(file_bytes));
     return log;
@@ -60,10 +59,10 @@ Result<std::uint64_t> RunLogReader::read_header() {
     YOLK_TRY(const std::size_t got, read_at(file_.get(), 0, bytes, path_));
     const std::size_t magic_bytes = std::min(got, kRunLogMagic.size());
     if (magic_bytes == 0 || std::memcmp(bytes.data(), kRunLogMagic.data(), magic_bytes) != 0)
-        return bad_input("'{}' is not the log of a run of Yolk (log.yolk in a run's folder).", path_.string());
+        return bad_input("'{}' is not the log of a run of Yolk (log.yolk in a run's folder).", shown(path_));
     const auto cut_off = [&] {
         return bad_input("'{}' is cut off within its header, after {} bytes. Restore it from a copy, or move it away.",
-                         path_.string(), file_bytes);
+                         shown(path_), file_bytes);
     };
     if (got < kRunLogFixedBytes) return cut_off();
     std::uint32_t version = 0, text_bytes = 0;
@@ -72,13 +71,13 @@ Result<std::uint64_t> RunLogReader::read_header() {
     if (version != kRunLogVersion) {
         return bad_input(
             "'{}' has the log version {}; this version of Yolk reads version {}. Use the Yolk that wrote it.",
-            path_.string(), version, kRunLogVersion);
+            shown(path_), version, kRunLogVersion);
     }
     if (text_bytes > kMaxRunLogText) {
         return bad_input(
             "'{}' is damaged: it claims a header of {} bytes; at most {} are allowed. Restore it from a "
             "copy, or move it away.",
-            path_.string(), text_bytes, kMaxRunLogText);
+            shown(path_), text_bytes, kMaxRunLogText);
     }
     header_bytes_ = kRunLogFixedBytes + text_bytes + kRunLogHashBytes;
     if (header_bytes_ > file_bytes) return cut_off();
@@ -90,7 +89,7 @@ Result<std::uint64_t> RunLogReader::read_header() {
         return bad_input(
             "'{}' is damaged: the checksum of its header does not fit its bytes. Restore it from a copy, "
             "or move it away.",
-            path_.string());
+            shown(path_));
     }
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + kRunLogFixedBytes, text_bytes);
     YOLK_TRY(header_, decode_header(text, quoted(path_)));
@@ -147,7 +146,7 @@ Result<void> RunLogReader::scan(std::uint64_t file_bytes) {
 
 Result<LoggedGeneration> RunLogReader::read(std::uint32_t generation) const {
     if (generation < header_.first_generation || generation >= generations()) {
-        return bad_input("'{}' has no generation {}; it has {} to {}.", path_.string(), generation,
+        return bad_input("'{}' has no generation {}; it has {} to {}.", shown(path_), generation,
                          header_.first_generation, std::int64_t{generations()} - 1);
     }
     const std::uint32_t record = generation - header_.first_generation;

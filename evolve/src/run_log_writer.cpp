@@ -8,6 +8,7 @@
 
 #include "run_log_format.hpp"
 #include "yolk/core/file.hpp"
+#include "yolk/core/printable.hpp"
 #include "yolk/evolve/run_log.hpp"
 
 namespace yolk::evolve {
@@ -38,7 +39,7 @@ RunLogWriter RunLogWriter::replace(std::filesystem::path path, RunLogHeader head
 
 Result<RunLogWriter> RunLogWriter::continue_after(const RunLogReader& log, std::uint32_t generations) {
     if (generations < log.header_.first_generation || generations > log.generations()) {
-        return bad_input("'{}' cannot go on after generation {}; it has {} to {}.", log.path_.string(), generations,
+        return bad_input("'{}' cannot go on after generation {}; it has {} to {}.", shown(log.path_), generations,
                          log.header_.first_generation, log.generations());
     }
     RunLogWriter writer;
@@ -62,14 +63,12 @@ Result<void> RunLogWriter::write_first(std::span<const std::byte> record) {
 
 /// And drops what is behind it: first, so that no old record follows a new one that was cut off.
 Result<void> RunLogWriter::open_at_end() {
-    YOLK_TRY_VOID(check_regular_file(path_));
-    file_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!file_.is_open()) return file_error("open", path_, errno);
+    YOLK_TRY(file_, open_regular_file(path_, O_WRONLY));
     struct stat status {};
     if (::fstat(file_.get(), &status) != 0) return file_error("examine", path_, errno);
     if (static_cast<std::uint64_t>(status.st_size) < end_) {
         return io_error(fmt::format("'{}' has {} bytes, fewer than when it was read ({}): somebody else changed it.",
-                                    path_.string(), status.st_size, end_),
+                                    shown(path_), status.st_size, end_),
                         EIO);
     }
     if (::ftruncate(file_.get(), static_cast<off_t>(end_)) != 0) return file_error("shorten", path_, errno);
@@ -79,7 +78,7 @@ Result<void> RunLogWriter::open_at_end() {
 Result<void> RunLogWriter::append(const LoggedGeneration& generation) {
     if (generation.generation != next_) {
         return bad_input("Generation {} was given to the log '{}'; {} is the next.", generation.generation,
-                         path_.string(), next_);
+                         shown(path_), next_);
     }
     if (is_new_) {
         YOLK_TRY(const std::vector<std::byte> header, encode_header(header_));
@@ -92,6 +91,10 @@ Result<void> RunLogWriter::append(const LoggedGeneration& generation) {
         return {};
     }
     if (!file_.is_open()) YOLK_TRY_VOID(open_at_end());
+    if (!is_still_at(file_, path_)) {
+        return io_error(fmt::format("'{}' was removed or replaced while the run was writing it.", shown(path_)),
+                        ENOENT);
+    }
     if (auto written = write_at(file_.get(), end_, record, path_); !written) {
         // A reader drops a torn tail as well, where even this fails.
         static_cast<void>(::ftruncate(file_.get(), static_cast<off_t>(end_)));

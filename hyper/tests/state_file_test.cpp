@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "yolk/core/file.hpp"
@@ -121,9 +122,14 @@ TEST_F(state_file, mutated_files_are_refused_or_sound) {
     const int files = ::yolk::testing::mutation_count(1000);
     int refused = 0;
     for (int i = 0; i < files; ++i) {
-        ASSERT_OK(write_file_atomically(path(), mutate(bytes)));
+        const std::vector<std::byte> mutated = mutate(bytes);
+        ASSERT_OK(write_file_atomically(path(), mutated));
         System system = system_of({matrix("w"), knobs()});
-        if (const Result<StateInfo> read = load_into(system); !read) {
+        const Result<StateInfo> read = load_into(system);
+        if (read) {
+            EXPECT_EQ(mutated, bytes) << "an edit may write what was there";
+        }
+        if (!read) {
             ++refused;
             EXPECT_FALSE(read.error().message.empty());
             for (const ParameterGroup& group : good.parameters().groups())
@@ -131,6 +137,20 @@ TEST_F(state_file, mutated_files_are_refused_or_sound) {
         }
     }
     EXPECT_GT(refused, files / 2);
+}
+TEST_F(state_file, every_flipped_bit_is_refused) {
+    const System good = system_of({matrix("w"), knobs()});
+    ASSERT_OK(save_state(good, path(), {.scores = {{"reward", 1}}, .seed = 3}));
+    ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> whole, read_file(path(), 1U << 20U));
+    for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+        std::vector<std::byte> bytes = whole;
+        bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+        std::filesystem::remove(path());
+        std::ofstream(path(), std::ios::binary)
+            .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+        System system = system_of({matrix("w"), knobs()});
+        EXPECT_FALSE(load_into(system)) << "bit " << bit;
+    }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <optional>
@@ -103,6 +104,17 @@ Error nothing_usable(std::span<const DeviceInfo> devices, const std::vector<bool
                        kInstallHint);
 }
 
+/// Loading a driver fails without a word where there are no addresses for it: lavapipe's libraries take 300 MB.
+std::string address_space_hint() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
+    return fmt::format(
+        " The address space of this process is limited to {} MiB (ulimit -v): where there are drivers, they may find "
+        "too "
+        "little. Raise the limit.",
+        limit.rlim_cur >> 20U);
+}
+
 }  // namespace
 
 std::uint64_t score(const DeviceInfo& device) {
@@ -124,7 +136,7 @@ std::uint64_t score(const DeviceInfo& device) {
 }
 
 Result<DeviceChoice> choose_device(std::span<const DeviceInfo> devices, const std::string& request) {
-    if (devices.empty()) return unsupported("There is no Vulkan device. {}", kInstallHint);
+    if (devices.empty()) return unsupported("There is no Vulkan device. {}{}", kInstallHint, address_space_hint());
     const std::vector<bool> wanted = matches(devices, request);
     if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) {
         return bad_input("There is no device '{}'. Give an index, a part of a name, or a UUID of one of these: {}.",

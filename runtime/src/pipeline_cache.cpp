@@ -16,6 +16,7 @@
 #include "yolk/core/file.hpp"
 #include "yolk/core/hash.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/core/printable.hpp"
 #include "yolk/runtime/low_precision.hpp"
 #include "yolk/shaders/default_constants.hpp"
 #include "yolk/shaders/module_interface.hpp"
@@ -68,7 +69,7 @@ std::vector<std::byte> PipelineCache::read_file_payload() const {
     }
     auto payload = decode_pipeline_file(context_.info, *bytes);
     if (!payload) {
-        log_warning(fmt::format("The pipeline cache '{}' is ignored: {}.", file_.string(), payload.error().message));
+        log_warning(fmt::format("The pipeline cache '{}' is ignored: {}.", shown(file_), payload.error().message));
         return {};
     }
     return *std::move(payload);

@@ -12,6 +12,7 @@
 #include "yolk/core/file.hpp"
 #include "yolk/core/hash.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/core/printable.hpp"
 #include "yolk/shaders/specialize.hpp"
 
 namespace yolk {
@@ -100,8 +101,8 @@ void SpecializedModules::add_file() {
     }
     auto modules = decode_module_file(specializer_fingerprint(), *bytes);
     if (!modules) {
-        log_warning(fmt::format("The file of specialized modules '{}' is ignored: {}.", file_.string(),
-                                modules.error().message));
+        log_warning(
+            fmt::format("The file of specialized modules '{}' is ignored: {}.", shown(file_), modules.error().message));
         return;
     }
     for (SpecializedModule& module : *modules) modules_.try_emplace(module.key, Kept{.code = std::move(module.code)});

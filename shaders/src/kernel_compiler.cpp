@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "yolk/core/file.hpp"
+#include "yolk/core/printable.hpp"
 
 namespace yolk {
 namespace {
@@ -57,7 +58,7 @@ Result<std::string> read_text(const fs::path& path) {
     std::string text;
     text.reserve(bytes.size());
     for (const std::byte byte : bytes) text += static_cast<char>(byte);
-    if (text.find('\0') != std::string::npos) return bad_input("'{}' is no text: it has a zero byte.", path.string());
+    if (text.find('\0') != std::string::npos) return bad_input("'{}' is no text: it has a zero byte.", shown(path));
     return text;
 }
 
@@ -132,7 +133,7 @@ Result<KernelSource> load_kernel_source(const fs::path& path) {
     KernelSource source{.name = path.filename().string(), .text = {}, .includes = {}};
     YOLK_TRY(source.text, read_text(path));
     if (source.text.find_first_not_of(" \t\r\n") == std::string::npos)
-        return bad_input("The shader '{}' is empty.", path.string());
+        return bad_input("The shader '{}' is empty.", shown(path));
     for (std::size_t next = 0; next <= source.includes.size(); ++next) {
         // Place 0 is the shader itself.
         const std::string from = next == 0 ? std::string() : source.includes[next - 1].first;
@@ -143,7 +144,7 @@ Result<KernelSource> load_kernel_source(const fs::path& path) {
                 std::error_code ignored;
                 if (!fs::is_regular_file(path.parent_path() / place, ignored)) continue;
                 if (source.includes.size() == kMostFiles) {
-                    return bad_input("The shader '{}' includes more than {} files.", path.string(), kMostFiles);
+                    return bad_input("The shader '{}' includes more than {} files.", shown(path), kMostFiles);
                 }
                 YOLK_TRY(std::string included, read_text(path.parent_path() / place));
                 source.includes.emplace_back(place, std::move(included));

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Hard limits of every source, by plain counting: at most 600 lines, and the licence named in the first two lines. And no
-# file is compiled for the processor that builds it: programs are carried to other machines.
+# file is compiled for the processor that builds it: programs are carried to other machines. And paths are opened in one
+# place, which looks at what is there: a named pipe would hang, a device would be written.
 # cmake -DROOT=... -P sources.cmake
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/source_files.cmake)
@@ -8,6 +9,9 @@ set(limit 600)
 
 source_files(files ${ROOT} *.hpp *.cpp *.h *.comp *.glsl *.cmake)
 set(problems "")
+if(NOT files)
+  message(FATAL_ERROR "sources: no file under ${ROOT} was checked")
+endif()
 foreach(file IN LISTS files)
   file(READ ${ROOT}/${file} text)
   # Newlines are counted as bytes; list operations on C++ text would trip over its brackets and semicolons.
@@ -25,6 +29,14 @@ foreach(file IN LISTS files)
     list(APPEND problems "${file} does not end with a newline")
   endif()
 endforeach()
+list(FILTER files INCLUDE REGEX "^[^/]+/(src|include)/")
+list(REMOVE_ITEM files core/src/file.cpp)
+foreach(file IN LISTS files)
+  file(READ ${ROOT}/${file} text)
+  if(text MATCHES "(fstream>|[io]?fstream [a-z]|fopen\\(|freopen\\(|[^A-Za-z_]::open\\(|openat\\(|[^a-z_]creat\\()")
+    list(APPEND problems "${file} opens a path by itself (${CMAKE_MATCH_0}): use yolk/core/file.hpp, text_file.hpp or descriptor.hpp")
+  endif()
+endforeach()
 source_files(build_files ${ROOT} CMakeLists.txt *.cmake *.json)
 foreach(file IN LISTS build_files)
   file(READ ${ROOT}/${file} text)
@@ -35,7 +47,4 @@ endforeach()
 if(problems)
   list(JOIN problems "\n  " text)
   message(FATAL_ERROR "sources:\n  ${text}")
-endif()
-if(NOT files)
-  message(FATAL_ERROR "sources: no file under ${ROOT} was checked")
 endif()

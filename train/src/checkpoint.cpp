@@ -13,6 +13,7 @@
 #include "yolk/core/file.hpp"
 #include "yolk/core/hash.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/core/printable.hpp"
 #include "yolk/evolve/parameter_setup.hpp"
 #include "yolk/evolve/settings.hpp"
 
@@ -197,15 +198,14 @@ Result<Checkpoint> decode_checkpoint(std::span<const std::byte> bytes, std::stri
 }
 
 Result<Checkpoint> load_checkpoint(const std::filesystem::path& path) {
-    std::error_code code;
-    if (!std::filesystem::exists(path, code)) {
-        return io_error(fmt::format("There is no checkpoint '{}' to resume from. Give the output folder of the run, or "
-                                    "train again without --resume.",
-                                    path.string()),
-                        ENOENT);
-    }
-    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kMaxCheckpointBytes));
-    return decode_checkpoint(bytes, fmt::format("'{}'", path.string()));
+    const Result<std::vector<std::byte>> bytes = read_file(path, kMaxCheckpointBytes);
+    if (bytes) return decode_checkpoint(*bytes, fmt::format("'{}'", shown(path)));
+    if (bytes.error().native != ENOENT) return bytes.error();
+    return io_error(
+        fmt::format("There is no checkpoint '{}' to resume from. Give the output folder of the run, or train "
+                    "again without --resume.",
+                    shown(path)),
+        ENOENT);
 }
 
 bool may_do_without(const std::filesystem::path& path, const Error& refused) {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <string_view>
 
+#include "yolk/core/descriptor.hpp"
 #include "yolk/core/hash.hpp"
 #include "yolk/train/processes.hpp"
 
@@ -22,14 +25,16 @@ static_assert(sizeof(Greeting) == 64);
 
 /// By pieces: the whole file would count in the process's peak memory.
 Result<std::string> read_binary_hash() {
-    std::ifstream file("/proc/self/exe", std::ios::binary);
+    YOLK_TRY(const Descriptor file, open_regular_file("/proc/self/exe", O_RDONLY));
     Hasher hasher;
     std::vector<std::byte> piece(std::size_t{1} << 20U);
-    while (file.read(reinterpret_cast<char*>(piece.data()), static_cast<std::streamsize>(piece.size())) ||
-           file.gcount() > 0)
-        hasher.add(std::span(piece).first(static_cast<std::size_t>(file.gcount())));
-    if (!file.eof()) return io_error("The program's own file (/proc/self/exe) cannot be read.", errno);
-    return hasher.hex();
+    while (true) {
+        const ssize_t got = ::read(file.get(), piece.data(), piece.size());
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return io_error("The program's own file (/proc/self/exe) cannot be read.", errno);
+        if (got == 0) return hasher.hex();
+        hasher.add(std::span(piece).first(static_cast<std::size_t>(got)));
+    }
 }
 
 /// Once in a process.

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output_folder.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "previous_run.hpp"
 #include "yolk/core/descriptor.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/core/printable.hpp"
 
 namespace yolk::train {
 namespace {
@@ -20,8 +23,8 @@ constexpr std::size_t kMaxMetricsBytes = std::size_t{1} << 32U;
 
 Error folder_error(const std::filesystem::path& folder, int error_number) {
     return io_error(fmt::format("Cannot write to the output folder '{}': {}. Choose another folder, or make it "
-                                "writable; training has not started.",
-                                folder.string(), std::strerror(error_number)),
+                                "writable; nothing was begun.",
+                                shown(folder), std::strerror(error_number)),
                     error_number);
 }
 
@@ -33,16 +36,11 @@ Result<void> check_replaceable(const std::filesystem::path& path) {
     if (status.type() != std::filesystem::file_type::regular) {
         return io_error(
             fmt::format("'{}' is in the way: it is not a regular file. Move it, or choose another output folder.",
-                        path.string()),
+                        shown(path)),
             EEXIST);
     }
     if (::access(path.c_str(), W_OK) != 0) return folder_error(path, errno);
     return {};
-}
-
-Result<void> remove_file(const std::filesystem::path& path) {
-    if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
-    return file_error("remove", path, errno);
 }
 
 /// Lines of earlier versions have no digest, those of generations whose hash was not due no hash.
@@ -55,8 +53,9 @@ bool leads_up_to(const Json& line, const StateNames& state) {
 
 Result<WriterLock> acquire_output_folder(const std::filesystem::path& folder) {
     Result<WriterLock> lock =
-        WriterLock::acquire(folder / ".yolk-lock", fmt::format("The output folder '{}'", folder.string()));
-    if (!lock && lock.error().native != EBUSY) return folder_error(folder, lock.error().native);
+        WriterLock::acquire(folder / ".yolk-lock", fmt::format("The output folder '{}'", shown(folder)));
+    if (!lock && lock.error().kind == ErrorKind::Io && lock.error().native != EBUSY)
+        return folder_error(folder, lock.error().native);
     return lock;
 }
 
@@ -71,7 +70,10 @@ Result<std::optional<WriterLock>> lock_output_folder(const std::filesystem::path
     std::error_code ignored;
     if (folder.empty() || !std::filesystem::is_directory(folder, ignored)) return std::optional<WriterLock>();
     Result<WriterLock> lock = acquire_output_folder(folder);
-    if (lock) return std::optional<WriterLock>(std::move(lock).value());
+    if (lock) {
+        YOLK_TRY_VOID(put_back(folder));
+        return std::optional<WriterLock>(std::move(lock).value());
+    }
     if (lock.error().native == EBUSY) return std::move(lock).error();
     return std::optional<WriterLock>();  // what else is wrong is told when the folder is prepared
 }
@@ -80,6 +82,7 @@ Result<void> prepare_output_folder(const std::filesystem::path& folder, std::opt
     if (const Result<void> made = create_folders(folder); !made) return folder_error(folder, made.error().native);
     if (!lock) {
         YOLK_TRY(lock, acquire_output_folder(folder));
+        YOLK_TRY_VOID(put_back(folder));
     }
     const std::filesystem::path trial = folder / ".yolk-trial";
     for (const std::filesystem::path& path :
@@ -94,15 +97,12 @@ Result<void> prepare_output_folder(const std::filesystem::path& folder, std::opt
     return {};
 }
 
-Result<void> remove_log(const std::filesystem::path& folder) { return remove_file(log_path(folder)); }
-Result<void> remove_checkpoint(const std::filesystem::path& folder) { return remove_file(checkpoint_path(folder)); }
-
 Result<std::string> kept_metrics(const std::filesystem::path& path, std::uint32_t generations,
                                  const StateNames& state) {
     std::error_code code;
     if (!std::filesystem::exists(path, code)) {
         log_info(fmt::format("'{}' is missing; the generations before generation {} will be missing from it.",
-                             path.string(), generations));
+                             shown(path), generations));
         return std::string();
     }
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kMaxMetricsBytes));
@@ -125,7 +125,7 @@ Result<std::string> kept_metrics(const std::filesystem::path& path, std::uint32_
     return bad_input(
         "'{}' does not lead up to the state to go on from (generation {}, state {}), which the checkpoint or the log "
         "beside it has. Move it away to resume without it.",
-        path.string(), generations, state.hash);
+        shown(path), generations, state.hash);
 }
 
 Result<std::string> first_metrics(const std::filesystem::path& path, std::uint32_t generations) {
@@ -145,31 +145,26 @@ Result<std::string> first_metrics(const std::filesystem::path& path, std::uint32
     return std::string(text.substr(begin, end - begin));
 }
 
-Error MetricsFile::failure() const {
-    return io_error(fmt::format("Cannot write '{}': {}.", path_.string(), std::strerror(errno)), errno);
-}
-
-Result<void> MetricsFile::open(const char* mode) {
-    file_.reset(std::fopen(path_.c_str(), mode));
-    if (!file_) return failure();
-    return {};
-}
-
 Result<void> MetricsFile::append(const Json& line) {
-    if (!file_) YOLK_TRY_VOID(open("we"));
+    if (!file_.is_open()) {
+        YOLK_TRY(file_, open_regular_file(path_, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND));
+    }
+    if (!is_still_at(file_, path_)) {
+        return io_error(fmt::format("'{}' was removed or replaced while the run was writing it.", shown(path_)),
+                        ENOENT);
+    }
     const std::string text = to_line(line) + '\n';
-    if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() || std::fflush(file_.get()) != 0)
-        return failure();
-    return {};
+    return write_all(file_.get(), std::as_bytes(std::span(text)), path_);
 }
 
 Result<void> MetricsFile::continue_from(const Json& settings, std::string_view kept) {
     YOLK_TRY_VOID(write_file_atomically(path_, to_line(settings) + '\n' + std::string(kept)));
-    return open("ae");
+    YOLK_TRY(file_, open_regular_file(path_, O_WRONLY | O_APPEND));
+    return {};
 }
 
 Result<void> MetricsFile::sync() {
-    if (file_ && ::fdatasync(::fileno(file_.get())) != 0) return failure();
+    if (file_.is_open() && ::fdatasync(file_.get()) != 0) return file_error("flush", path_, errno);
     return {};
 }
 

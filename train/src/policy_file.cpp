@@ -10,13 +10,15 @@
 #include <limits>
 
 #include "yolk/core/file.hpp"
+#include "yolk/core/printable.hpp"
 #include "yolk/core/safetensors.hpp"
 #include "yolk/primitives/environment_file.hpp"
 
 namespace yolk::train {
 namespace {
 
-constexpr std::string_view kFormat = "yolk-policy-1";
+constexpr std::string_view kFormat = "yolk-policy-2";
+constexpr std::string_view kUnsealedFormat = "yolk-policy-1";
 constexpr const char* kSourceKey = "environment_source";  // absent: a built-in environment
 /// Far above any policy that fits the roll-out kernel (64 KiB of parameters), far below what could hurt.
 constexpr std::size_t kMaxPolicyBytes = std::size_t{16} << 20U;
@@ -148,12 +150,11 @@ Result<void> save_policy(const std::filesystem::path& path, const Policy& policy
 }
 
 Result<Policy> load_policy(const std::filesystem::path& path, const LoadedEnvironment* own) {
-    const std::string what = fmt::format("'{}'", path.string());
+    const std::string what = fmt::format("'{}'", shown(path));
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kMaxPolicyBytes));
     YOLK_TRY(const TensorFile file, decode_safetensors(bytes, what));
-    YOLK_TRY(const std::string format, metadata(file, "format", what));
-    if (format != kFormat)
-        return bad_input("{} has the format '{}'; this version of Yolk reads '{}'.", what, format, kFormat);
+    YOLK_TRY_VOID(metadata(file, "format", what));
+    YOLK_TRY_VOID(check_format(file, kFormat, kUnsealedFormat, what));
     Policy policy;
     YOLK_TRY(policy.task, metadata(file, "task", what));
     if (const std::string* const source = file.find_metadata(kSourceKey)) policy.environment_source = *source;

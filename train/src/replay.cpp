@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "yolk/core/file.hpp"
+#include "yolk/core/printable.hpp"
 #include "yolk/train/policy_file.hpp"
 
 #include "checkpoint.hpp"
@@ -30,19 +31,17 @@ Result<RunLogReader> open_log_of(const std::filesystem::path& given) {
     std::error_code code;
     const bool is_folder = std::filesystem::is_directory(given, code);
     const std::filesystem::path path = is_folder ? log_path(given) : given;
-    if (!std::filesystem::exists(path, code)) {
-        return io_error(
-            fmt::format("There is no log '{}'. Give the log.yolk of a run, or its folder; a run with --no-log "
-                        "has none.",
-                        path.string()),
-            ENOENT);
-    }
-    return RunLogReader::open(path);
+    Result<RunLogReader> log = RunLogReader::open(path);
+    if (log || log.error().native != ENOENT) return log;
+    return io_error(fmt::format("There is no log '{}'. Give the log.yolk of a run, or its folder; a run with --no-log "
+                                "has none.",
+                                shown(path)),
+                    ENOENT);
 }
 
 Result<Replay> begin_replay(const std::filesystem::path& given, const ReplayOptions& options) {
     YOLK_TRY(RunLogReader log, open_log_of(given));
-    const std::string what = fmt::format("'{}'", log.path().string());
+    const std::string what = fmt::format("'{}'", shown(log.path()));
     YOLK_TRY(LoggedRun run, logged_run(log.header(), what));
     if (const std::uint32_t first = log.header().first_generation; first != 0) {
         return bad_input(
@@ -64,13 +63,13 @@ Result<void> prepare_replay_folder(const std::filesystem::path& folder, const Ru
     std::error_code code;
     if (std::filesystem::equivalent(log.path(), log_path(folder), code)) {
         return bad_input("'{}' is the folder of the log itself, which would be cut. Give another folder.",
-                         folder.string());
+                         shown(folder));
     }
     if (std::filesystem::exists(metrics_path(folder), code)) {
         return bad_input(
             "A run has trained in '{}' (its metrics.jsonl is there), and what a replay writes would not fit it. Give "
             "another folder.",
-            folder.string());
+            shown(folder));
     }
     return prepare_output_folder(folder, lock);
 }
@@ -88,8 +87,8 @@ Result<void> copy_log(const RunLogReader& from, const std::filesystem::path& to,
 Result<void> write_replayed(const Replay& replay, const ReplayedState& state, const std::filesystem::path& folder,
                             ReplayOutcome& outcome) {
     // Of an earlier replay: they would stay beside the new ones, or lead elsewhere until these are complete.
-    YOLK_TRY_VOID(remove_checkpoint(folder));
-    YOLK_TRY_VOID(remove_log(folder));
+    YOLK_TRY_VOID(remove_file(checkpoint_path(folder)));
+    YOLK_TRY_VOID(remove_file(log_path(folder)));
     if (state.generation > 0) {
         YOLK_TRY_VOID(copy_log(replay.log, log_path(folder), state.generation));
         YOLK_TRY_VOID(write_file_atomically(checkpoint_path(folder),

@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
+#include <string>
 
 #include "output_folder.hpp"
+#include "previous_run.hpp"
 #include "run_log_replay.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/core/printable.hpp"
+#include "yolk/core/text_file.hpp"
 #include "yolk/evolve/state_digest.hpp"
 
 namespace yolk::train {
@@ -43,7 +46,7 @@ Result<std::optional<RunLogReader>> open_log(const TrainOptions& options, const 
         error.message += " Without it (--no-log) a run resumes from its checkpoint alone.";
         return error;
     }
-    const std::string what = fmt::format("'{}'", path.string());
+    const std::string what = fmt::format("'{}'", shown(path));
     YOLK_TRY_VOID(check_settings(log->header().settings, options, setup.environment, what));
     if (log->header().element_count != setup.parameters.element_count()) {
         return bad_input("{} is of a network with {} parameters; this one has {}. Move the log away to resume without.",
@@ -52,26 +55,23 @@ Result<std::optional<RunLogReader>> open_log(const TrainOptions& options, const 
     return std::optional<RunLogReader>(std::move(log).value());
 }
 
-/// Generations in a metrics file, by its last whole line; nothing where there is no line of a generation.
-std::optional<std::uint32_t> generations_in_metrics(const std::filesystem::path& path) {
-    constexpr std::streamoff kEnough = 1 << 16;  // a line has about 400 bytes
-    std::ifstream file(path, std::ios::binary | std::ios::ate);
-    if (!file) return std::nullopt;
-    const std::streamoff size = file.tellg();
-    file.seekg(std::max<std::streamoff>(0, size - kEnough));
-    std::string text{std::istreambuf_iterator<char>(file), {}};
+/// Generations in a metrics file, by its last whole line; nothing where there is no line of a generation, or no file.
+Result<std::optional<std::uint32_t>> generations_in_metrics(const std::filesystem::path& path) {
+    constexpr std::size_t kEnough = std::size_t{1} << 16U;  // a line has about 400 bytes
+    if (!is_there(path)) return std::optional<std::uint32_t>();
+    YOLK_TRY(std::string text, read_end(path, kEnough));
     while (!text.empty()) {
         const std::size_t end = text.find_last_of('\n');
-        if (end == std::string::npos) return std::nullopt;
+        if (end == std::string::npos) break;
         text.resize(end);
         const std::size_t before = text.find_last_of('\n');
         const std::size_t begin = before == std::string::npos ? 0 : before + 1;
         const Json line = Json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(), nullptr, false);
         if (line.is_object() && line.contains("generation") && line["generation"].is_number_unsigned())
-            return static_cast<std::uint32_t>(line["generation"].get<std::uint64_t>()) + 1;
+            return std::optional(static_cast<std::uint32_t>(line["generation"].get<std::uint64_t>()) + 1);
         text.resize(begin);
     }
-    return std::nullopt;
+    return std::optional<std::uint32_t>();
 }
 
 /// The checkpoint that the log goes on from; nothing where the log's beginning is the start.
@@ -79,24 +79,36 @@ Result<std::optional<Checkpoint>> find_checkpoint(const TrainOptions& options, c
                                                   const std::optional<RunLogReader>& log) {
     const std::filesystem::path path = checkpoint_path(options.out);
     Result<Checkpoint> found = load_checkpoint(path);
+    Error error;
+    bool is_foreign = false;
     if (found) {
-        YOLK_TRY_VOID(check_resumable(*found, options, setup.environment, setup.parameters.element_count(),
-                                      fmt::format("'{}'", path.string())));
-        return std::optional<Checkpoint>(std::move(found).value());
+        const std::string what = fmt::format("'{}'", shown(path));
+        const Result<void> settings = check_settings(found->settings, options, setup.environment, what);
+        const Result<void> fits =
+            settings ? check_resumable(*found, options, setup.environment, setup.parameters.element_count(), what)
+                     : settings;
+        if (fits) return std::optional<Checkpoint>(std::move(found).value());
+        error = fits.error();
+        is_foreign = !settings;  // of another run, since the log is of this one
+    } else {
+        error = std::move(found).error();
     }
     const bool log_is_enough = log && log->header().first_generation == 0 && log->generations() > 0;
-    if (!log_is_enough || !may_do_without(path, found.error())) return std::move(found).error();
+    if (!log_is_enough || !(is_foreign || may_do_without(path, error))) {
+        error.message += note_of_previous(options.out);
+        return error;
+    }
     if (is_there(path)) {
-        log_warning(fmt::format("The log alone is used: {}", found.error().message));
+        log_warning(fmt::format("The log alone is used: {}", error.message));
     } else {
-        log_info(fmt::format("There is no checkpoint '{}'; the log alone is used.", path.string()));
+        log_info(fmt::format("There is no checkpoint '{}'; the log alone is used.", shown(path)));
     }
     return std::optional<Checkpoint>();
 }
 
 /// The log may have generations that the metrics lack (after a power failure): these are made again.
-std::uint32_t usable_generations(const RunLogReader& log, const TrainOptions& options, std::uint32_t saved) {
-    const std::optional<std::uint32_t> in_metrics = generations_in_metrics(metrics_path(options.out));
+Result<std::uint32_t> usable_generations(const RunLogReader& log, const TrainOptions& options, std::uint32_t saved) {
+    YOLK_TRY(const std::optional<std::uint32_t> in_metrics, generations_in_metrics(metrics_path(options.out)));
     return std::max(saved, std::min(log.generations(), in_metrics.value_or(log.generations())));
 }
 
@@ -135,13 +147,13 @@ Result<void> go_on_by_log(const Device& device, const TrainOptions& options, con
     if (log.generations() < saved) {
         log_info(
             fmt::format("'{}' ends after generation {}, before the checkpoint; a log that begins there replaces it.",
-                        log.path().string(), log.generations()));
+                        shown(log.path()), log.generations()));
         return {};
     }
-    const std::uint32_t usable = usable_generations(log, options, saved);
+    YOLK_TRY(const std::uint32_t usable, usable_generations(log, options, saved));
     if (usable > options.generations) {
         return bad_input("'{}' has {} generations already, but at most {} were asked for. Ask for {} or more.",
-                         log.path().string(), usable, options.generations, usable);
+                         shown(log.path()), usable, options.generations, usable);
     }
     YOLK_TRY(ReplayedState state, state_from_log(device, options, setup, log, start.from, usable));
     start.from = Checkpoint{.settings = run_settings(options, setup.environment),
@@ -153,14 +165,14 @@ Result<void> go_on_by_log(const Device& device, const TrainOptions& options, con
                             .optimizer_state = std::move(state.optimizer_state)};
     if (usable > saved) {
         log_info(fmt::format("going on from '{}' after generation {}; the checkpoint has {} of them.",
-                             log.path().string(), usable, saved));
+                             shown(log.path()), usable, saved));
     }
     if (state.differs_from) {
         log_warning(
             fmt::format("The state after generation {} is not quite what '{}' says: the update of this fitness rule is "
                         "the same only within a tolerance on another device. A log that begins after generation {} "
                         "replaces it.",
-                        *state.differs_from, log.path().string(), usable));
+                        *state.differs_from, shown(log.path()), usable));
         return {};
     }
     YOLK_TRY(start.log, RunLogWriter::continue_after(log, usable));
@@ -187,7 +199,7 @@ Result<Start> find_start(const Device& device, const TrainOptions& options, cons
         if (start.from) start.in_checkpoint = start.from->generation;
         if (log) YOLK_TRY_VOID(go_on_by_log(device, options, setup, *log, start));
         if (start.from->generation == start.in_checkpoint) {
-            log_info(fmt::format("going on from '{}' after generation {}.", checkpoint_path(options.out).string(),
+            log_info(fmt::format("going on from '{}' after generation {}.", shown(checkpoint_path(options.out)),
                                  start.in_checkpoint));
         }
     }
@@ -197,37 +209,20 @@ Result<Start> find_start(const Device& device, const TrainOptions& options, cons
     return start;
 }
 
-bool note_replaced_run(const std::filesystem::path& folder) {
-    const std::filesystem::path path = checkpoint_path(folder);
+std::string describe_run(const std::filesystem::path& folder, const std::filesystem::path& name) {
     std::uint32_t done = 0;
-    bool interrupted = false;
-    const bool has_checkpoint = is_there(path);
-    if (has_checkpoint) {
-        const Result<Checkpoint> old = load_checkpoint(path);
-        if (!old) {
-            log_info(fmt::format("'{}' cannot be resumed from; this run replaces it after its first generation.",
-                                 path.string()));
-        } else {
-            done = old->generation;
-            interrupted = !old->finished;
-        }
+    bool finished = false;
+    if (const Result<Checkpoint> checkpoint = load_checkpoint(checkpoint_path(folder)); checkpoint) {
+        done = checkpoint->generation;
+        finished = checkpoint->finished;
     }
-    std::filesystem::path named = path;
-    if (is_there(log_path(folder))) {
-        const Result<RunLogReader> log = RunLogReader::open(log_path(folder));
-        if (log && log->generations() > done) {
-            done = log->generations();
-            interrupted = true;  // a run that ends leaves a checkpoint of its last generation
-            named = log_path(folder);
-        }
+    if (const Result<RunLogReader> log = RunLogReader::open(log_path(folder)); log && log->generations() > done) {
+        done = log->generations();
+        finished = false;  // a run that ends leaves a checkpoint of its last generation
     }
-    if (interrupted) {
-        log_info(
-            fmt::format("'{}' is of a run that was interrupted after generation {}; this run replaces it after its "
-                        "first generation. Resuming would continue it.",
-                        named.string(), done));
-    }
-    return has_checkpoint;
+    if (done == 0) return fmt::format("'{}' had files of an earlier run that cannot be resumed.", shown(name));
+    return fmt::format("'{}' had a run that {} after generation {}.", shown(name),
+                       finished ? "ended" : "was interrupted", done);
 }
 
 }  // namespace yolk::train

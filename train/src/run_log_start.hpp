@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "checkpoint.hpp"
@@ -23,15 +24,16 @@ struct Start {
 };
 
 /// Changes nothing. To resume, the log's generations after the checkpoint's are applied on `device`, as far as the
-/// metrics lead; without a usable checkpoint the log's beginning is where it starts. Errors: no folder; neither a
-/// checkpoint nor a log; a log that is damaged, foreign or of a later version; settings that are not the run's (named,
-/// with both values); a log that does not go on from the checkpoint, or whose generations lead elsewhere.
+/// metrics lead; without a usable checkpoint, or with one of another run, the log's beginning is where it starts.
+/// Errors: no folder; neither a checkpoint nor a log; a log that is damaged, foreign or of a later version; settings
+/// that are not the run's (named, with both values); a log that does not go on from the checkpoint, or whose
+/// generations lead elsewhere.
 [[nodiscard]] Result<Start> find_start(const Device& device, const TrainOptions& options, const TaskSetup& setup);
 
 /// Zeros, as the optimizer's arrays begin.
 [[nodiscard]] std::vector<float> initial_optimizer_state(const TrainOptions& options, const TaskSetup& setup);
 
-/// Says what a run that begins in this folder will replace. Whether an old checkpoint is there.
-bool note_replaced_run(const std::filesystem::path& folder);
+/// "'out' had a run that was interrupted after generation 7.", of the run in `folder`.
+[[nodiscard]] std::string describe_run(const std::filesystem::path& folder, const std::filesystem::path& name);
 
 }  // namespace yolk::train

@@ -3,6 +3,7 @@
 
 #include "process_clock.hpp"
 #include "run_log_start.hpp"
+#include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/evolve/state_digest.hpp"
 
@@ -20,10 +21,8 @@ Result<void> Run::begin() {
     keep_beginning();
     if (options.out.empty()) return {};
     YOLK_TRY_VOID(prepare_output_folder(options.out, lock));
-    if (!from) {
-        replaces_checkpoint = note_replaced_run(options.out);
-        return {};
-    }
+    if (!from) return {};  // what is there is set aside with the first generation, and stays where there is none
+    folder_is_taken = true;
     YOLK_TRY(const std::string digest, evolve::state_digest(from->parameters, from->optimizer_state, from->generation));
     YOLK_TRY(const std::string kept,
              kept_metrics(metrics_path(options.out), from->generation, {.hash = from->state_hash, .digest = digest}));
@@ -57,6 +56,8 @@ Result<GenerationReport> Run::step() {
 
 Result<void> Run::write_metrics(const GenerationReport& report) {
     if (options.out.empty()) return {};
+    YOLK_TRY_VOID(check_folder());
+    YOLK_TRY_VOID(take_folder());
     if (report.generation == 0) YOLK_TRY_VOID(metrics.append(settings_json(options, setup, devices.devices())));
     YOLK_TRY_VOID(metrics.append(to_json(report)));
     return write_log(report);
@@ -102,9 +103,9 @@ Result<void> Run::go_back(std::uint32_t generation) {
 /// In an order in which a kill at any point leaves something to go on from that is not spoilt, or nothing: a log that
 /// ends before the checkpoint would be passed over, and the metrics lead no further than a log that is there.
 Result<void> Run::cut_files(std::uint32_t generation) {
-    replaces_checkpoint = true;
+    checkpoint_is_due = true;
     if (in_checkpoint > generation) {
-        YOLK_TRY_VOID(remove_checkpoint(options.out));
+        YOLK_TRY_VOID(remove_file(checkpoint_path(options.out)));
         in_checkpoint = 0;
     }
     if (log) {
@@ -120,9 +121,8 @@ Result<void> Run::cut_files(std::uint32_t generation) {
     return metrics.continue_from(settings_json(options, setup, devices.devices()), kept);
 }
 
-/// Another run's checkpoint goes as soon as its metrics are gone, so that the two in the folder are of one run.
 bool Run::checkpoint_due(std::uint32_t generations) const {
-    return replaces_checkpoint || (options.checkpoint_every != 0 && generations % options.checkpoint_every == 0);
+    return checkpoint_is_due || (options.checkpoint_every != 0 && generations % options.checkpoint_every == 0);
 }
 
 /// Where a run is solved or ended by its callback, its last generation is hashed as well, but only its line is written

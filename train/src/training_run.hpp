@@ -44,7 +44,9 @@ struct Run {
     std::optional<WriterLock> lock{};  ///< of the output folder
     SavedState last{};                 ///< that was on the host
     std::optional<evolve::RunLogWriter> log{};
-    bool replaces_checkpoint = false;  ///< of another run
+    bool folder_is_taken = false;    ///< what was in it before is set aside, or is this run's own
+    bool folder_is_remade = false;   ///< somebody removed it
+    bool checkpoint_is_due = false;  ///< whatever was asked for
     evolve::Traffic traffic_before = ranks.traffic();
     std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
     std::uint64_t evaluations = 0;
@@ -57,6 +59,9 @@ struct Run {
     void count_shares(std::span<const evolve::WorkerShare> shares);
     [[nodiscard]] bool has_gone_back(const GenerationReport& report) const;
     Result<void> go_back(std::uint32_t generation);
+    Result<void> take_folder();
+    [[nodiscard]] Result<void> check_folder() const;
+    [[nodiscard]] bool has_folder_to_save_in();
     Result<void> cut_files(std::uint32_t generation);
     void keep_beginning();
     Result<void> write_log(const GenerationReport& report);

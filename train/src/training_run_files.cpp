@@ -2,21 +2,57 @@
 // What a run leaves behind: log, checkpoint, policy, and what is good of one that failed.
 #include <fmt/format.h>
 
+#include <cerrno>
+
+#include "previous_run.hpp"
 #include "run_log_replay.hpp"
 #include "run_log_start.hpp"
 #include "training_run.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/core/log.hpp"
+#include "yolk/core/printable.hpp"
 #include "yolk/train/policy_file.hpp"
 
 namespace yolk::train {
 
+/// Others may write to a folder that is no longer the one that was locked.
+Result<void> Run::check_folder() const {
+    if (!lock || lock->is_in_place()) return {};
+    return io_error(fmt::format("The output folder '{}' (or the lock file in it) was removed or replaced while the run "
+                                "was writing there.",
+                                shown(options.out)),
+                    ENOENT);
+}
+
+/// With the first that is written, so that a run which comes to nothing before leaves everything as it was.
+Result<void> Run::take_folder() {
+    if (folder_is_taken) return {};
+    YOLK_TRY(outcome.previous, set_aside(options.out));
+    folder_is_taken = true;
+    if (!outcome.previous.empty()) {
+        log_info(fmt::format("{} It is now in '{}': resume it there, or remove it where it is not needed.",
+                             describe_run(outcome.previous, options.out), shown(outcome.previous)));
+    }
+    return {};
+}
+
+/// Where somebody removed the folder, there is a new one for what is on the host. Into another that is there by now,
+/// which is not this run's, nothing is written.
+bool Run::has_folder_to_save_in() {
+    if (check_folder()) return true;
+    std::error_code ignored;
+    if (std::filesystem::exists(options.out, ignored)) return false;
+    lock.reset();
+    if (!prepare_output_folder(options.out, lock)) return false;
+    in_checkpoint = 0;
+    folder_is_remade = true;
+    return true;
+}
+
 /// After the metrics, so that those of a killed process lead up to anything in its log.
 Result<void> Run::write_log(const GenerationReport& report) {
-    if (!log) {
-        if (report.generation == 0) return remove_log(options.out);  // of another run
-        return {};
-    }
+    if (!log) return {};
     evolve::LoggedGeneration logged{.generation = report.generation,
                                     .policy_mean = report.policy_return,
                                     .solved = is_solved(setup, report.policy_return),
@@ -86,7 +122,7 @@ Result<void> Run::save_checkpoint(bool finished) {
     if (options.out.empty()) return {};
     YOLK_TRY_VOID(metrics.sync());
     if (log) YOLK_TRY_VOID(log->sync());
-    replaces_checkpoint = false;
+    checkpoint_is_due = false;
     YOLK_TRY_VOID(write_file_atomically(checkpoint_path(options.out),
                                         encode_checkpoint({.settings = run_settings(options, setup.environment),
                                                            .generation = last.generations,
@@ -108,7 +144,7 @@ Error Run::with_way_on(Error error) const {
     if (of_device && kept > 0) {
         error.message +=
             fmt::format(" The {} '{}' has the first {} generations; resume from it.", by_log ? "log" : "checkpoint",
-                        (by_log ? log->path() : checkpoint_path(options.out)).string(), kept);
+                        shown(by_log ? log->path() : checkpoint_path(options.out)), kept);
     }
     return error;
 }
@@ -117,6 +153,9 @@ Result<void> Run::save_end() {
     outcome.evaluations_per_second = static_cast<double>(evaluations) / seconds_since(start);
     YOLK_TRY_VOID(catch_up());
     outcome.state_hash = last.state_hash;
+    if (options.out.empty()) return {};
+    YOLK_TRY_VOID(check_folder());
+    YOLK_TRY_VOID(take_folder());
     return save_checkpoint(at_its_end());
 }
 
@@ -138,7 +177,7 @@ Result<std::filesystem::path> save(const Run& run) {
 Error Run::save_what_is_good(Error error) {
     // It may have failed on its way back: then what is later than its state may be spoilt.
     if (evolution.generations() < outcome.generations && !go_back(evolution.generations())) return error;
-    if (options.out.empty()) return error;
+    if (options.out.empty() || !has_folder_to_save_in()) return error;
     take_state_from_log(error);
     return save_last(std::move(error));
 }
@@ -154,11 +193,12 @@ Error Run::save_last(Error error) {
     }
     // The metrics may be what failed; without them the checkpoint could not be resumed from.
     if (in_checkpoint < last.generations && !save_checkpoint(false)) return with_way_on(std::move(error));
-    if (const Result<std::filesystem::path> policy = save(*this); policy && error.kind == ErrorKind::Failed) {
+    if (const Result<std::filesystem::path> policy = save(*this);
+        policy && (error.kind == ErrorKind::Failed || folder_is_remade)) {
         error.message +=
             fmt::format(" The last {} state, after {} generation{}, was saved in '{}' and '{}'.",
                         last.generations == outcome.generations ? "good" : "hashed", last.generations,
-                        last.generations == 1 ? "" : "s", policy->string(), checkpoint_path(options.out).string());
+                        last.generations == 1 ? "" : "s", shown(*policy), shown(checkpoint_path(options.out)));
     }
     return with_way_on(std::move(error));
 }

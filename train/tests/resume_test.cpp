@@ -5,6 +5,7 @@
 #include <set>
 
 #include "checkpoint.hpp"
+#include "run_files.hpp"
 #include "temporary_folder.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -28,20 +29,6 @@ TrainOptions resumable_run(const std::filesystem::path& out, OptimizerRule optim
             .max_steps = 30,
             .out = out,
             .evaluation_episodes = 20};
-}
-/// metrics.jsonl without what differs from run to run.
-std::vector<std::string> timeless(const std::filesystem::path& path) {
-    std::vector<std::string> lines;
-    std::istringstream text(text_of(path));
-    for (std::string line; std::getline(text, line);) {
-        Json json = Json::parse(line, nullptr, false);
-        EXPECT_TRUE(json.is_object()) << line;
-        if (!json.is_object()) continue;
-        json.erase("seconds");
-        json.erase("evaluations_per_second");
-        lines.push_back(to_line(json));
-    }
-    return lines;
 }
 OnGeneration until(std::uint32_t generations) {
     return [generations](const GenerationReport& report) { return report.generation + 1 < generations; };
@@ -218,28 +205,6 @@ TEST_P(resuming, refusals_change_nothing) {
     options.generations = 7;
     EXPECT_OK(train(device(), options));
     EXPECT_EQ(timeless(file("out") / "metrics.jsonl").size(), 6U);
-}
-TEST_P(resuming, new_run_replaces_an_old_checkpoint_after_its_first_generation) {
-    TrainOptions options = resumable_run(file("out"));
-    ASSERT_OK(train(device(), options, until(2)));
-    const std::string old = text_of(file("out") / "checkpoint.yolk");
-    options.evolution.seed = 4;
-    options.pairs_per_slice = 0;  // refused by the kernel's plan
-    EXPECT_FALSE(train(device(), options, never()));
-    EXPECT_EQ(text_of(file("out") / "checkpoint.yolk"), old);
-    options.pairs_per_slice.reset();
-    ::testing::internal::CaptureStderr();
-    const Result<TrainOutcome> outcome = train(device(), options, [&](const GenerationReport& report) {
-        const Result<Checkpoint> now = load_checkpoint(file("out") / "checkpoint.yolk");
-        EXPECT_OK(now);
-        if (!now) return false;
-        EXPECT_EQ(now->generation, 1U);  // of this run, and the only one before its end
-        EXPECT_EQ(now->state_hash == report.state_hash, report.generation == 0);
-        return report.generation < 1;
-    });
-    const std::string notices = ::testing::internal::GetCapturedStderr();
-    ASSERT_OK(outcome);
-    EXPECT_NE(notices.find("interrupted after generation 2"), std::string::npos) << notices;
 }
 TEST_P(resuming, checkpoints_need_a_folder) {
     TrainOptions options = resumable_run({});

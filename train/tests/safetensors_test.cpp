@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/core/safetensors.hpp"
+#include "yolk/core/seal.hpp"
 
 #include <gtest/gtest.h>
 
@@ -165,8 +166,56 @@ void expect_sound(const TensorFile& file, std::size_t file_size) {
     }
     EXPECT_LE(4 * total, file_size);
 }
-TEST(safetensors, mutated_files_are_read_soundly_or_refused) {
+/// As another program writes it: the key of the checksum is one that nobody knows.
+std::vector<std::byte> without_checksum(std::vector<std::byte> bytes) {
+    std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const std::size_t at = text.find(kSealKey);
+    EXPECT_NE(at, std::string::npos);
+    bytes[at] = std::byte{'n'};
+    return bytes;
+}
+TEST(safetensors, every_flipped_bit_is_refused) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> whole, encode_safetensors(example_tensors()));
+    for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+        std::vector<std::byte> bytes = whole;
+        bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+        const Result<TensorFile> read = decoded_tensors(bytes);
+        // Of the checksum's own key, so that there seems to be none: check_format() refuses the file.
+        if (read) {
+            EXPECT_FALSE(read->has_checksum) << bit;
+            EXPECT_TRUE(expect_error(check_format(*read, "f-2", "f-1", "'x'"), ErrorKind::BadInput, "'x'"));
+        }
+    }
+}
+TEST(safetensors, formats_with_checksums_are_told_from_those_without) {
+    TensorFile file{.metadata = {{"format", "f-2"}}, .tensors = {}};
+    EXPECT_TRUE(expect_error(check_format(file, "f-2", "f-1", "'x'"), ErrorKind::BadInput, "'x' has no checksum"));
+    ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> bytes, encode_safetensors(file));
+    ASSERT_OK_AND_ASSIGN(const TensorFile read, decoded_tensors(bytes));
+    EXPECT_TRUE(read.has_checksum);
+    EXPECT_EQ(read.metadata, file.metadata);
+    EXPECT_OK(check_format(read, "f-2", "f-1", "'x'"));
+    EXPECT_TRUE(expect_error(check_format(read, "f-3", "f-1", "'x'"), ErrorKind::BadInput, "'f-2'"));
+    ASSERT_OK_AND_ASSIGN(const TensorFile foreign, decoded_tensors(without_checksum(bytes)));
+    EXPECT_OK(check_format(foreign, "f-3", "f-2", "'x'"));
+    file.metadata.clear();
+    EXPECT_TRUE(expect_error(check_format(file, "f-2", "f-1", "'x'"), ErrorKind::BadInput, "does not say its format"));
+}
+TEST(safetensors, mutated_files_with_a_checksum_are_refused) {
     ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> original, encode_safetensors(example_tensors()));
+    ::yolk::testing::Mutator mutate(20250602);
+    const int files = ::yolk::testing::mutation_count(20000);
+    for (int i = 0; i < files; ++i) {
+        const std::vector<std::byte> bytes = mutate(original);
+        const Result<TensorFile> read = decoded_tensors(bytes);
+        if (read && read->has_checksum) {
+            EXPECT_EQ(bytes, original);
+        }
+    }
+}
+TEST(safetensors, mutated_files_are_read_soundly_or_refused) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> sealed, encode_safetensors(example_tensors()));
+    const std::vector<std::byte> original = without_checksum(sealed);
     ::yolk::testing::Mutator mutate(20250601);
     const int files = ::yolk::testing::mutation_count(20000);
     int refused = 0;

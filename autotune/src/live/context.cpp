@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "yolk/autotune/tuning_file.hpp"
+#include "yolk/core/printable.hpp"
 #include "yolk/runtime/device_selection.hpp"
 #include "yolk/runtime/hang_limit.hpp"
 #include "yolk/runtime/probe.hpp"
@@ -25,12 +26,12 @@ namespace {
 Result<void> check_context_options(const ContextOptions& options) {
     if (!options.tuning && !options.tuning_table.empty()) {
         return bad_input("A context is to take the tuning table '{}' while tuning is off. Give one of the two.",
-                         options.tuning_table.string());
+                         shown(options.tuning_table));
     }
     if (!options.pipeline_cache && !options.cache_folder.empty()) {
         return bad_input(
             "A context is to keep its pipelines in '{}' while the pipeline cache is off. Give one of the two.",
-            options.cache_folder.string());
+            shown(options.cache_folder));
     }
     return {};
 }

@@ -5,6 +5,7 @@
 
 #include "yolk/autotune/tune_live.hpp"
 #include "yolk/autotune/tuning_transfer.hpp"
+#include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 
@@ -30,10 +31,7 @@ std::optional<Quarantined> parse_journal_entry(const std::string& text) {
     return Quarantined{std::move(*key), std::move(*configuration), kEndedWhileRunning};
 }
 
-std::filesystem::path journal_folder(const std::filesystem::path& table) {
-    std::filesystem::path folder = table;
-    return folder += ".running";
-}
+std::filesystem::path journal_folder(const std::filesystem::path& table) { return path_beside(table, ".running"); }
 
 Result<std::size_t> recover_journals(const TuningFile& file) {
     std::size_t count = 0;

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <set>
 #include <string>
+
+#include "yolk/core/text_file.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -14,10 +15,8 @@ constexpr std::uint64_t kMostSets = 64;
 constexpr std::uint64_t kHeapShare = 8;
 
 std::string first_line(const std::filesystem::path& path) {
-    std::ifstream file(path);
-    std::string line;
-    std::getline(file, line);
-    return line;
+    const std::string text = read_beginning(path, 4096).value_or(std::string());
+    return text.substr(0, text.find('\n'));
 }
 
 /// "32768K", "1M".

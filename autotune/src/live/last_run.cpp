@@ -12,6 +12,7 @@
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/core/printable.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -49,8 +50,8 @@ bool is_free_or_ours(const std::filesystem::path& path) {
 }  // namespace
 
 std::filesystem::path last_run_path() {
-    std::filesystem::path path = default_table_path();
-    return path.empty() ? path : path += ".last_run.json";
+    const std::filesystem::path path = default_table_path();
+    return path.empty() ? path : path_beside(path, ".last_run.json");
 }
 
 void remember_shapes(const Device& device) {
@@ -63,7 +64,7 @@ void remember_shapes(const Device& device) {
         log_warning(
             fmt::format("What to tune is not remembered: '{}' is a file of another's, and is left as it is. "
                         "Rename it, or name another table in $YOLK_TABLE.",
-                        path.string()));
+                        shown(path)));
         return;
     }
     if (const Result<void> written = write_file_atomically(path, to_line(last_run_json(shapes)) + "\n"); !written)
@@ -77,7 +78,7 @@ Result<std::vector<ShapeRequest>> last_run_shapes() {
         return bad_input(
             "No run is remembered in '{}': train, eval, bench and system write their shapes there; "
             "run one of them first.",
-            path.string());
+            shown(path));
     }
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kLargestLastRun));
     std::string text(bytes.size(), '\0');
@@ -88,7 +89,7 @@ Result<std::vector<ShapeRequest>> last_run_shapes() {
                        std::ranges::all_of(json["shapes"], is_shape_request);
     if (!known) {
         return bad_input("'{}' is damaged or of another Yolk; the next train, eval, bench or system replaces it.",
-                         path.string());
+                         shown(path));
     }
     std::vector<ShapeRequest> shapes;
     for (const Json& entry : json["shapes"]) {

@@ -4,13 +4,15 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+
+#include "yolk/core/descriptor.hpp"
+#include "yolk/core/printable.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -20,7 +22,7 @@ constexpr int kAttempts = 16;
 Error journal_error(const std::filesystem::path& path, const char* what) {
     const int number = errno;
     return io_error(
-        fmt::format("The journal '{}' cannot be {}: {}.", path.string(), what, std::generic_category().message(number)),
+        fmt::format("The journal '{}' cannot be {}: {}.", shown(path), what, std::generic_category().message(number)),
         number);
 }
 
@@ -32,12 +34,6 @@ bool is_journal_name(const std::string& name) {
     };
     return dash != std::string::npos && is_number(std::string_view(name).substr(0, dash)) &&
            is_number(std::string_view(name).substr(dash + 1));
-}
-
-/// Between making and locking a file somebody may have taken it for abandoned and removed it.
-bool is_still_there(int file) {
-    struct stat status {};
-    return ::fstat(file, &status) == 0 && status.st_nlink > 0;
 }
 
 std::string read_whole(int file) {
@@ -54,22 +50,8 @@ std::string read_whole(int file) {
 }  // namespace
 
 struct RunJournal::Impl {
-    /// Closed with its owner, which unlocks it, too.
-    class File {
-       public:
-        explicit File(int file) noexcept : file_(file) {}
-        ~File() {
-            if (file_ >= 0) ::close(file_);
-        }
-        File(File&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
-        File& operator=(File&&) = delete;
-        [[nodiscard]] int get() const noexcept { return file_; }
-
-       private:
-        int file_;
-    };
     std::filesystem::path path;
-    File file;
+    Descriptor file;
 };
 
 RunJournal::RunJournal(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -85,9 +67,10 @@ Result<RunJournal> RunJournal::create(const std::filesystem::path& folder) {
     std::filesystem::create_directories(folder, ignored);
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
         const std::filesystem::path path = folder / fmt::format("{}-{}", ::getpid(), ++count);
-        Impl::File file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-        if (file.get() < 0) return journal_error(path, "made");
-        if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 || !is_still_there(file.get())) continue;
+        Result<Descriptor> opened = open_regular_file(path, O_RDWR | O_CREAT, 0600);
+        if (!opened) return std::move(opened).error();
+        Descriptor file = std::move(opened).value();
+        if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 || !has_name(file)) continue;
         return RunJournal(std::make_unique<Impl>(Impl{path, std::move(file)}));
     }
     return journal_error(folder, "made in this folder");
@@ -111,8 +94,10 @@ std::vector<std::string> RunJournal::take_abandoned(const std::filesystem::path&
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
         if (!is_journal_name(entry.path().filename().string()) || !entry.is_regular_file(ignored)) continue;
-        const Impl::File file(::open(entry.path().c_str(), O_RDWR | O_CLOEXEC));
-        if (file.get() < 0 || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 || !is_still_there(file.get())) continue;
+        const Result<Descriptor> opened = open_regular_file(entry.path(), O_RDWR);
+        if (!opened) continue;
+        const Descriptor& file = *opened;
+        if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 || !has_name(file)) continue;
         std::string text = read_whole(file.get());
         if (!text.empty() && text.front() != '{') continue;  // the folder is somebody's own, and so is this
         if (!text.empty()) abandoned.push_back(std::move(text));

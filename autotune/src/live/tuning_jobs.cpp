@@ -6,6 +6,7 @@
 #include "yolk/autotune/last_run.hpp"
 #include "yolk/autotune/tuning_key.hpp"
 #include "yolk/core/file.hpp"
+#include "yolk/core/printable.hpp"
 #include "yolk/oracle/named_problem.hpp"
 
 namespace yolk::autotune {
@@ -30,7 +31,7 @@ Result<std::vector<std::string>> lines_of_file(const std::filesystem::path& path
         if (line.find_first_not_of(" \t") != std::string::npos && !line.starts_with('#')) lines.push_back(line);
         line.clear();
     }
-    if (lines.empty()) return bad_input("'{}' names no shape; see docs/autotune.md.", path.string());
+    if (lines.empty()) return bad_input("'{}' names no shape; see docs/autotune.md.", shown(path));
     return lines;
 }
 

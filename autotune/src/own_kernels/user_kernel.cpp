@@ -13,6 +13,7 @@
 #include "yolk/core/hash.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/core/printable.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -145,14 +146,14 @@ Result<std::unique_ptr<UserKernel>> UserKernel::create_to_inspect(const Device& 
     Looked looked = look(*impl, kernel->space_);
     kernel->counts_ = looked.counts;
     if (!looked.first) {
-        return bad_input("'{}' has no configuration that is legal on '{}'; the first: {}", space.filename().string(),
+        return bad_input("'{}' has no configuration that is legal on '{}'; the first: {}", shown(space.filename()),
                          impl->info.name, looked.reason);
     }
     kernel->default_ = impl->given_default();
     if (const Result<void> legal = kernel->space_.check(kernel->default_); !legal) {
         const std::vector<ExpressionValue> values = impl->values_of(kernel->default_);
         if (const Result<void> holds = impl->check_constraints(values); !holds && !impl->space.defaults.empty()) {
-            return bad_input("The default configuration of '{}' ({}) is not legal: {}", space.filename().string(),
+            return bad_input("The default configuration of '{}' ({}) is not legal: {}", shown(space.filename()),
                              kernel->space_.text(kernel->default_), holds.error().message);
         }
         if (!impl->space.defaults.empty())

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "user_kernel_reader.hpp"
 #include "yolk/core/json.hpp"
@@ -45,6 +46,7 @@ Result<KernelSpace> SpaceReader::run() {
     if (root_.has("operations")) {
         YOLK_TRY(space_.operations, root_.at("operations").expression(space_.scope));
         YOLK_TRY_VOID(only_sizes(root_.at("operations"), *space_.operations, "the work"));
+        YOLK_TRY_VOID(check_operations(root_.at("operations")));
     }
     if (root_.has("optimize")) {
         YOLK_TRY(space_.optimized, root_.at("optimize").truth());
@@ -52,6 +54,18 @@ Result<KernelSpace> SpaceReader::run() {
     YOLK_TRY_VOID(check_effects());
     make_identity();
     return std::move(space_);
+}
+
+/// It is what speeds are counted in.
+Result<void> SpaceReader::check_operations(const Place& place) const {
+    const Result<ExpressionValue> value = space_.operations->evaluate(values());
+    if (!value) return place.wrong(value.error().message);
+    const auto* const whole = std::get_if<std::int64_t>(&*value);
+    const auto* const real = std::get_if<double>(&*value);
+    const double operations = whole != nullptr ? static_cast<double>(*whole) : real != nullptr ? *real : -1.0;
+    if (operations >= 0.0 && std::isfinite(operations)) return {};
+    return place.wrong("it must be a number of operations, 0 or more{}.",
+                       whole != nullptr || real != nullptr ? fmt::format("; it is {}", operations) : std::string());
 }
 
 Result<KernelParameter> SpaceReader::read_parameter(const Place& place, const std::string& name) const {

@@ -32,6 +32,7 @@ class SpaceReader {
     Result<KernelLaunch> read_launch(const Place& place) const;
     Result<void> read_reference();
     Result<void> check_effects() const;
+    Result<void> check_operations(const Place& place) const;
     Result<void> only_sizes(const Place& place, const Expression& expression, std::string_view what) const;
     void make_identity();
     /// One per name in the scope; parameters have their first values.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "user_kernel_reader.hpp"
@@ -84,13 +85,16 @@ Result<void> SpaceReader::read_held(const Place& place, KernelBuffer& buffer) co
         const Place tolerance = place.at("tolerance");
         YOLK_TRY_VOID(tolerance.object({"absolute", "relative"}));
         buffer.tolerance = {};
-        const auto part = [&](const char* name, double& to) -> Result<void> {
+        const auto part = [&](const char* name, double& to, double below) -> Result<void> {
             if (!tolerance.has(name)) return {};
             YOLK_TRY(to, tolerance.at(name).number());
-            return to >= 0.0 ? Result<void>() : tolerance.wrong("it is below 0.");
+            if (to >= 0.0 && to < below) return {};
+            return tolerance.at(name).wrong(
+                "it is {}; it must be from 0 to below {}: above that every result is right.", to, below);
         };
-        YOLK_TRY_VOID(part("absolute", buffer.tolerance.absolute));
-        YOLK_TRY_VOID(part("relative", buffer.tolerance.relative));
+        YOLK_TRY_VOID(
+            part("absolute", buffer.tolerance.absolute, static_cast<double>(std::numeric_limits<float>::max())));
+        YOLK_TRY_VOID(part("relative", buffer.tolerance.relative, 1.0));
     }
     if (place.has("golden")) {
         YOLK_TRY(buffer.golden, read_named(place.at("golden"), folder_, buffer.size_bytes()));

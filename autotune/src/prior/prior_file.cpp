@@ -12,11 +12,15 @@
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/core/printable.hpp"
+#include "yolk/core/seal.hpp"
 
 namespace yolk::autotune {
 namespace {
 
-constexpr int kPriorVersion = 1;
+constexpr int kPriorVersion = 2;
+/// Its files have no checksum: what older versions wrote, and people write.
+constexpr int kUnsealedPriorVersion = 1;
 constexpr std::size_t kLargestPriorFile = std::size_t{1} << 29U;
 constexpr std::size_t kMostConfigurations = 2'000'000;
 constexpr std::size_t kMostFactors = 16;
@@ -183,13 +187,16 @@ bool same_parameters(const Space& a, const Space& b) {
 std::string prior_text(const PriorFile& file) {
     Json settings = Json::object();
     for (const NaturalField& field : natural_fields()) settings[std::string(field.name)] = file.settings.*field.member;
-    std::string text = fmt::format("{{\"yolk_prior\": {},\n\"settings\": {},\n\"training\": {},\n\"spaces\": [",
-                                   kPriorVersion, to_line(settings), to_line(file.training));
+    std::string text =
+        fmt::format("{{\"yolk_prior\": {},\n\"{}\":\"{}\",\n\"settings\": {},\n\"training\": {},\n\"spaces\": [",
+                    kPriorVersion, kSealKey, kNoSeal, to_line(settings), to_line(file.training));
     for (std::size_t s = 0; s < file.spaces.size(); ++s) {
         text += s == 0 ? "\n" : ",\n";
         text += to_line(space_json(file.spaces[s]));
     }
-    return text + "\n]}\n";
+    text += "\n]}\n";
+    seal(text);
+    return text;
 }
 
 Result<PriorFile> parse_prior(std::string_view text, std::string_view name) {
@@ -203,6 +210,11 @@ Result<PriorFile> parse_prior(std::string_view text, std::string_view name) {
         return bad_input("{} was written by a newer Yolk; this one reads priors of version {}. Train it again.", name,
                          kPriorVersion);
     }
+    const auto version = json["yolk_prior"].get<std::int64_t>();
+    const Seal seal = seal_of(text);
+    if (seal == Seal::Broken || (version != kUnsealedPriorVersion && seal == Seal::Missing))
+        return bad_input("{} is damaged: {}. Train it again.", name,
+                         seal == Seal::Broken ? kBrokenSeal : "it has no checksum");
     PriorFile file;
     const std::optional<NaturalSettings> settings =
         json.contains("settings") ? settings_of(json["settings"]) : std::nullopt;
@@ -227,7 +239,7 @@ Result<PriorFile> read_prior(const std::filesystem::path& path) {
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kLargestPriorFile));
     std::string text(bytes.size(), '\0');
     std::ranges::transform(bytes, text.begin(), [](std::byte byte) { return static_cast<char>(byte); });
-    return parse_prior(text, fmt::format("'{}'", path.string()));
+    return parse_prior(text, fmt::format("'{}'", shown(path)));
 }
 
 Result<std::optional<PriorFile>> find_prior(const std::filesystem::path& named, const std::filesystem::path& table) {

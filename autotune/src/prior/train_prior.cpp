@@ -18,6 +18,8 @@
 #include "yolk/core/hash.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/core/printable.hpp"
+#include "yolk/core/seal.hpp"
 #include "yolk/core/writer_lock.hpp"
 #include "yolk/evolve/evolution.hpp"
 #include "yolk/evolve/schedule.hpp"
@@ -28,7 +30,7 @@
 namespace yolk::autotune {
 namespace {
 
-constexpr int kCheckpointVersion = 1;
+constexpr int kCheckpointVersion = 2;
 constexpr std::size_t kLargestCheckpoint = 1U << 24U;
 /// Searches of the comparison must not be those of a generation.
 constexpr std::uint64_t kComparisonSeed = 0x5DEECE66DULL;
@@ -128,7 +130,7 @@ Result<void> check_prior_checkpoint(const std::filesystem::path& path) {
     return bad_input(
         "'{}', where this training keeps its checkpoint, is another file, and is left as it "
         "is. Rename it, or write the prior elsewhere.",
-        path.string());
+        shown(path));
 }
 
 /// A checkpoint of another training is none, and neither is a damaged one: the training begins anew.
@@ -146,13 +148,14 @@ void Training::resume(std::vector<float>& centre, std::vector<float>& optimizer_
         }
         return floats;
     };
-    const bool ours = json.is_object() && json.value("yolk_prior_checkpoint", Json()) == Json(kCheckpointVersion) &&
+    const bool ours = seal_of(text) == Seal::Fits && json.is_object() &&
+                      json.value("yolk_prior_checkpoint", Json()) == Json(kCheckpointVersion) &&
                       json.value("fingerprint", Json()) == Json(fingerprint_) && json.contains("generation") &&
                       json["generation"].is_number_unsigned() && values("parameters").size() == centre.size();
     if (!ours) {
         log_warning(
             fmt::format("'{}' belongs to another training or is damaged; this training starts from the beginning.",
-                        options_.checkpoint.string()));
+                        shown(options_.checkpoint)));
         return;
     }
     centre = values("parameters");
@@ -163,12 +166,15 @@ void Training::resume(std::vector<float>& centre, std::vector<float>& optimizer_
 
 Result<void> Training::save(const evolve::Evolution& evolution) const {
     if (options_.checkpoint.empty()) return {};
-    Json json{{"yolk_prior_checkpoint", kCheckpointVersion},
+    Json json{{std::string(kSealKey), std::string(kNoSeal)},
+              {"yolk_prior_checkpoint", kCheckpointVersion},
               {"fingerprint", fingerprint_},
               {"generation", evolution.generations()},
               {"parameters", evolution.parameters()},
               {"optimizer_state", evolution.optimizer_state()}};
-    return write_file_atomically(options_.checkpoint, to_line(json));
+    std::string text = to_line(json);
+    seal(text);
+    return write_file_atomically(options_.checkpoint, text);
 }
 
 Result<bool> Training::train(std::vector<float>& centre) {

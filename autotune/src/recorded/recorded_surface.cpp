@@ -12,6 +12,7 @@
 #include "yolk/autotune/surface.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/core/printable.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -98,7 +99,7 @@ Result<RecordedSurface> RecordedSurface::parse(std::string_view text, std::strin
 
 Result<RecordedSurface> RecordedSurface::read(const std::filesystem::path& path) {
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kLimitBytes));
-    const std::string name = fmt::format("'{}'", path.string());
+    const std::string name = fmt::format("'{}'", shown(path));
     if (is_gzip(bytes)) {
         YOLK_TRY(const std::string text, gunzip(bytes, kLimitBytes, name));
         return parse(text, name);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <ranges>
 
@@ -15,6 +14,8 @@
 #include "yolk/autotune/tuning_transfer.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/core/printable.hpp"
+#include "yolk/core/text_file.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -106,17 +107,12 @@ RecordingFormat recording_format(const std::filesystem::path& path) {
 Result<void> check_recording_place(const std::filesystem::path& path) {
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored)) return {};
-    if (!std::filesystem::is_regular_file(path, ignored))
-        return bad_input("The recording cannot be written to '{}': it is not a regular file.", path.string());
-    std::string begin(std::size_t{1} << 16U, '\0');
-    std::ifstream file(path, std::ios::binary);
-    file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-    begin.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+    YOLK_TRY(const std::string begin, read_beginning(path, std::size_t{1} << 16U));
     const bool is_recording = begin.starts_with('{') && (begin.find("\"tune_params_keys\"") != std::string::npos ||
                                                          begin.find("\"schema_version\"") != std::string::npos);
     if (begin.empty() || is_recording) return {};
     return bad_input("'{}' is not a recording, and is left as it is. Name another file, or one that is not there yet.",
-                     path.string());
+                     shown(path));
 }
 
 Result<void> write_recording(const std::filesystem::path& path, std::string_view text) {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "yolk/core/file.hpp"
+#include "yolk/core/printable.hpp"
 #include "yolk/core/stop.hpp"
 #include "yolk/core/wait_notice.hpp"
 
@@ -115,7 +116,7 @@ Result<Database> Database::open(const std::filesystem::path& path, OpenMode mode
         const int cause = raw != nullptr ? sqlite3_system_errno(raw) : 0;
         const std::string words = cause != 0 ? std::generic_category().message(cause) : sqlite3_errstr(code);
         return io_error(fmt::format("The tuning table cannot be opened at '{}': {}. Name another place in $YOLK_TABLE.",
-                                    path.string(), words),
+                                    shown(path), words),
                         code);
     }
     sqlite3_extended_result_codes(raw, 1);

@@ -10,6 +10,7 @@
 #include "yolk/autotune/tuning_transfer.hpp"
 #include "yolk/autotune/user_kernel.hpp"
 #include "yolk/core/file.hpp"
+#include "yolk/core/printable.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -60,7 +61,7 @@ Result<ImportOutcome> import_table(const TuningFile& file, const std::filesystem
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kLargestImport));
     std::string text(bytes.size(), '\0');
     std::ranges::transform(bytes, text.begin(), [](std::byte byte) { return static_cast<char>(byte); });
-    YOLK_TRY(const Imported imported, import_text(text, fmt::format("'{}'", path.string())));
+    YOLK_TRY(const Imported imported, import_text(text, fmt::format("'{}'", shown(path))));
     ImportOutcome outcome{.choices = imported.choices.size(), .left_out = imported.left_out};
     for (const TuningChoice& choice : imported.choices) {
         YOLK_TRY(const bool taken, file.put(choice, std::nullopt));

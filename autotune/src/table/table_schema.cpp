@@ -9,11 +9,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <fstream>
 #include <utility>
 
+#include "yolk/core/descriptor.hpp"
+#include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/core/printable.hpp"
+#include "yolk/core/text_file.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -118,17 +121,9 @@ constexpr std::size_t kApplicationIdAt = 68;  // four bytes, the most significan
 constexpr std::size_t kSchemaBytes = std::size_t{1}
                                      << 16U;  // holds the first page, where SQLite keeps the tables' text
 
-std::string first_bytes(const std::filesystem::path& path, std::size_t count) {
-    std::string bytes(count, '\0');
-    std::ifstream file(path, std::ios::binary);
-    file.read(bytes.data(), static_cast<std::streamsize>(count));
-    bytes.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
-    return bytes;
-}
-
 /// For a database that SQLite cannot read.
 bool was_ours(const std::filesystem::path& path) {
-    const std::string bytes = first_bytes(path, kSchemaBytes);
+    const std::string bytes = read_beginning(path, kSchemaBytes).value_or(std::string());
     if (bytes.size() < kHeaderBytes || !bytes.starts_with(kMagic)) return false;
     std::uint32_t id = 0;
     for (std::size_t i = 0; i < 4; ++i) id = id << 8U | static_cast<std::uint8_t>(bytes[kApplicationIdAt + i]);
@@ -141,24 +136,20 @@ bool was_ours(const std::filesystem::path& path) {
 /// Held while a file is set aside; ends with the process, too.
 class FileLock {
    public:
-    explicit FileLock(const std::filesystem::path& path)
-        : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
-        if (file_ >= 0) ::flock(file_, LOCK_EX);
+    explicit FileLock(const std::filesystem::path& path) {
+        if (Result<Descriptor> file = open_regular_file(path, O_RDWR | O_CREAT, 0600); file) {
+            file_ = std::move(file).value();
+            ::flock(file_.get(), LOCK_EX);
+        }
     }
-    ~FileLock() {
-        if (file_ >= 0) ::close(file_);
-    }
-    FileLock(const FileLock&) = delete;
-    FileLock& operator=(const FileLock&) = delete;
 
    private:
-    int file_;
+    Descriptor file_;
 };
 
 std::filesystem::path free_name(const std::filesystem::path& path, const char* word) {
     for (int number = 1;; ++number) {
-        std::filesystem::path name = path;
-        name += fmt::format(".{}-{}", word, number);
+        std::filesystem::path name = path_beside(path, fmt::format(".{}-{}", word, number));
         std::error_code ignored;
         if (!std::filesystem::exists(name, ignored)) return name;
     }
@@ -170,7 +161,7 @@ Error foreign_file(const std::filesystem::path& path, std::string_view what) {
     return bad_input(
         "'{}' is {}, not a tuning table of Yolk's; it is left as it is. Name another place in $YOLK_TABLE: a table of "
         "Yolk's, or a file that is not there yet.",
-        path.string(), what);
+        shown(path), what);
 }
 
 Result<void> check_place(const std::filesystem::path& path) {
@@ -183,13 +174,13 @@ Result<void> check_place(const std::filesystem::path& path) {
             return bad_input(
                 "The tuning table '{}' cannot be there: '{}' is not a folder. Name a folder in $YOLK_CACHE, or another "
                 "file in $YOLK_TABLE.",
-                path.string(), folder.string());
+                shown(path), shown(folder));
         }
         return {};
     }
     if (std::filesystem::is_directory(status)) return foreign_file(path, "a folder");
     if (!std::filesystem::is_regular_file(status)) return foreign_file(path, "not a regular file");
-    const std::string begin = first_bytes(path, kMagic.size());
+    const std::string begin = read_beginning(path, kMagic.size()).value_or(std::string());
     if (!begin.empty() && begin != kMagic) return foreign_file(path, "a file with other content");
     return {};
 }
@@ -241,7 +232,7 @@ Result<void> upgrade_table(const Database& database, const std::filesystem::path
     YOLK_TRY(const std::string notice, drop_cold_samples(database));
     YOLK_TRY_VOID(database.execute(fmt::format("PRAGMA user_version={}", kTableVersion).c_str()));
     YOLK_TRY_VOID(transaction.commit());
-    log_info(fmt::format("The tuning table '{}' was written {}", path.string(), notice));
+    log_info(fmt::format("The tuning table '{}' was written {}", shown(path), notice));
     return {};
 }
 
@@ -259,14 +250,12 @@ std::filesystem::path place_beside_newer(const std::filesystem::path& path) {
     log_info(fmt::format(
         "The tuning table '{}' is of a newer Yolk and not to be used by this one: it is left as it is, and '{}' beside "
         "it takes its place here.",
-        path.string(), beside.filename().string()));
+        shown(path), shown(beside.filename())));
     return beside;
 }
 
 Result<void> set_aside(const std::filesystem::path& path, bool thorough) {
-    std::filesystem::path lock_path = path;
-    lock_path += ".lock";
-    const FileLock lock(lock_path);
+    const FileLock lock(path_beside(path, ".lock"));
     {
         YOLK_TRY(const Database database, Database::open(path, OpenMode::Existing));
         YOLK_TRY(const TableState state, examine_table(database, path, thorough));
@@ -276,8 +265,8 @@ Result<void> set_aside(const std::filesystem::path& path, bool thorough) {
     std::error_code failed;
     std::filesystem::rename(path, aside, failed);
     if (failed) {
-        return io_error(fmt::format("The tuning table '{}' is damaged and cannot be renamed to '{}': {}.",
-                                    path.string(), aside.string(), failed.message()),
+        return io_error(fmt::format("The tuning table '{}' is damaged and cannot be renamed to '{}': {}.", shown(path),
+                                    shown(aside), failed.message()),
                         failed.value());
     }
     for (const char* log_of : {"-wal", "-shm"}) {
@@ -286,7 +275,7 @@ Result<void> set_aside(const std::filesystem::path& path, bool thorough) {
         std::filesystem::rename(from += log_of, to += log_of, failed);  // there need not be any
     }
     log_warning(fmt::format("The tuning table '{}' is damaged; it was renamed to '{}', and a new one begins.",
-                            path.string(), aside.filename().string()));
+                            shown(path), shown(aside.filename())));
     return {};
 }
 

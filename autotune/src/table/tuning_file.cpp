@@ -19,6 +19,7 @@
 #include "yolk/core/hash.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/core/printable.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -131,7 +132,7 @@ Result<TuningFile> TuningFile::open(const std::filesystem::path& wanted) {
             if (state == TableState::Older) YOLK_TRY_VOID(upgrade_table(database, path));
             return TuningFile(std::make_unique<Impl>(Impl{path, std::move(database)}));
         }
-        if (attempt == 2) return io_error(fmt::format("The tuning table '{}' stays damaged.", path.string()), 0);
+        if (attempt == 2) return io_error(fmt::format("The tuning table '{}' stays damaged.", shown(path)), 0);
         database = {};
         YOLK_TRY_VOID(set_aside(path, true));
     }
@@ -371,7 +372,7 @@ std::size_t load_tuning(const Device& device, const std::filesystem::path& path)
         return 0;
     }
     if (!table) {
-        log(LogLevel::Info, fmt::format("The tuning table '{}' is not used: {}", path.string(), table.error().message));
+        log(LogLevel::Info, fmt::format("The tuning table '{}' is not used: {}", shown(path), table.error().message));
         return 0;
     }
     const std::size_t count = table->entries().size();

@@ -6,17 +6,18 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
+#include <sstream>
 #include <vector>
 
 #include "yolk/core/hash.hpp"
+#include "yolk/core/text_file.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
 namespace yolk::autotune {
 namespace {
 
 std::string processor_model() {
-    std::ifstream file("/proc/cpuinfo");
+    std::istringstream file(read_beginning("/proc/cpuinfo", std::size_t{1} << 16U).value_or(std::string()));
     for (std::string line; std::getline(file, line);) {
         if (!line.starts_with("model name")) continue;
         const std::size_t colon = line.find(": ");

@@ -6,8 +6,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <sstream>
 
+#include "output.hpp"
 #include "ranks.hpp"
+#include "yolk/core/printable.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -38,7 +41,8 @@ void find_flag(const CLI::App& app, const std::string& flag, const std::string& 
 /// What was not expected, in the order in which it was given, and which neighbouring commands have the first such flag.
 std::string unexpected(const CLI::App& app) {
     constexpr std::size_t kMostNamed = 3;
-    const std::vector<std::string> rest = app.remaining(true);
+    std::vector<std::string> rest = app.remaining(true);
+    std::ranges::transform(rest, rest.begin(), [](const std::string& each) { return shown(each); });
     std::string text = fmt::format("The following argument{} not expected: {}", rest.size() == 1 ? " was" : "s were",
                                    fmt::join(rest, " "));
     const auto word = std::ranges::find_if(rest, [](const std::string& each) { return each.starts_with("--"); });
@@ -50,6 +54,14 @@ std::string unexpected(const CLI::App& app) {
     if (!found.empty() && found.size() <= kMostNamed)
         text += fmt::format("; {} is a flag of {}", flag, fmt::join(found, ", "));
     return text;
+}
+
+/// By one process of a launcher's. Standard output may be full; whoever ends the command finds out.
+int print_help(const CLI::App& app, const CLI::ParseError& error) {
+    std::ostringstream text;
+    const int code = app.exit(error, text, text);
+    if (speaks_for_ranks()) print_text(text.str());
+    return code;
 }
 
 }  // namespace
@@ -185,8 +197,8 @@ Result<std::optional<int>> App::parse(int argc, const char* const* argv) {
         // Help and version are printed, by one process of a launcher's, and end well; any other outcome of parsing is
         // bad input.
         if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
-            return std::optional<int>(speaks_for_ranks() ? app_->exit(error) : 0);
-        return bad_input("{} (see {} --help)", error.what(), called(*app_));
+            return std::optional<int>(print_help(*app_, error));
+        return bad_input("{} (see {} --help)", shown(error.what()), called(*app_));
     }
     if (Result<void> refused = refuse_without_effect(); !refused)
         return bad_input("{} (see {} --help)", refused.error().message, called(*app_));

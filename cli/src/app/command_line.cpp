@@ -4,6 +4,7 @@
 #include "last_defence.hpp"
 #include "output.hpp"
 #include "ranks.hpp"
+#include "yolk/core/log_level.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -23,6 +24,7 @@ int report(const Error& error) {
 Result<int> run_parsed(const App& app, std::span<const Command> commands) {
     constexpr const char* kMissing = "The command is missing; --help lists them.";
     const std::string command = app.named();
+    if (const Result<void> known = check_log_level(); !known) return agree_on_mistake(known.error());
     if (const Result<void> fits = check_command_of_ranks(command); !fits) return agree_on_mistake(fits.error());
     if (command.empty()) return agree_on_mistake(bad_input(kMissing));
     YOLK_TRY(const int code, with_last_defence([&] { return run_named(commands, kMissing); }));
@@ -40,7 +42,10 @@ void prepare(App& app) {
 int parse_and_run(App& app, int argc, const char* const* argv, std::span<const Command> commands) {
     open_standard_streams();
     const Result<std::optional<int>> parsed = app.parse(argc, argv);
-    if (parsed && *parsed) return **parsed;
+    if (parsed && *parsed) {
+        const Result<void> written = finish_output();
+        return written ? **parsed : report(written.error());
+    }
     const Result<int> code = parsed ? run_parsed(app, commands) : Result<int>(agree_on_mistake(parsed.error()));
     const int exit_code = code ? *code : report(code.error());
     leave_ranks();

@@ -14,7 +14,7 @@
 namespace yolk::cli {
 namespace {
 
-constexpr std::array kCaught{SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGALRM};
+constexpr std::array kCaught{SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGPIPE, SIGALRM};
 constexpr unsigned kGraceSeconds = 2;
 /// `timeout` and init systems send a signal to a process and again to its group, a moment later.
 constexpr std::int64_t kSameRequestMilliseconds = 300;
@@ -41,7 +41,8 @@ void on_request(int number) {
     if (signalled_at.compare_exchange_strong(first, now)) {
         request_stop();
         if (may_give_up) ::alarm(kGraceSeconds);
-    } else if (number != SIGHUP && now - first >= kSameRequestMilliseconds) {  // a closing terminal hangs up twice
+    } else if (number != SIGHUP && number != SIGXCPU &&
+               now - first >= kSameRequestMilliseconds) {  // both come again by themselves
         ::signal(number, SIG_DFL);
         ::raise(number);  // delivered when this returns
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests to end long work, which it follows after the running generation, check or repeat, with everything saved:
-// SIGINT (Ctrl-C), SIGTERM, SIGHUP (a terminal that closes), and a reader of standard output that goes away. A second
-// signal ends the process at once. What a parent ignores (as nohup does) stays ignored; SIGQUIT keeps its meaning.
+// SIGINT (Ctrl-C), SIGTERM, SIGHUP (a terminal that closes), SIGXCPU (the soft limit on processor time), and a reader
+// of standard output that goes away. A second signal ends the process at once. What a parent ignores (as nohup does)
+// stays ignored; SIGQUIT keeps its meaning.
 #pragma once
 
 #include <array>
@@ -30,7 +31,7 @@ class InterruptGuard {
     [[nodiscard]] static bool ended_by_closed_output() noexcept;
 
    private:
-    std::array<struct sigaction, 5> before_{};
+    std::array<struct sigaction, 6> before_{};
 };
 
 }  // namespace yolk::cli

@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <sys/resource.h>
 
+#include <csignal>
 #include <new>
 #include <stdexcept>
 #include <system_error>
@@ -38,6 +39,7 @@ void share_one_arena() {
 
 Result<int> with_last_defence(const std::function<Result<int>()>& work) {
     share_one_arena();
+    std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit (ulimit -f) fails as a full disk does
     try {
         return work();
     } catch (const std::bad_alloc&) {

@@ -18,7 +18,9 @@
 
 #include "interrupt.hpp"
 
+#include "yolk/core/descriptor.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/core/printable.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -35,7 +37,7 @@ void open_standard_streams() {
     // Opened the wrong way round, so that using them fails as it does where they are closed.
     for (const auto& [stream, mode] :
          {std::pair(STDIN_FILENO, O_WRONLY), {STDOUT_FILENO, O_RDONLY}, {STDERR_FILENO, O_RDONLY}}) {
-        if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF) static_cast<void>(::open("/dev/null", mode));
+        if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF) static_cast<void>(open_nowhere(mode).release());
     }
 }
 
@@ -47,9 +49,9 @@ void print_text(std::string_view text) {
     if (errno == EPIPE) InterruptGuard::output_closed();
 }
 
-void print_line(std::string_view text) { print_text(std::string(text) + '\n'); }
+void print_line(std::string_view text) { print_text(printable(text) + '\n'); }
 
-void print_json(const Json& value) { print_line(to_line(value)); }
+void print_json(const Json& value) { print_text(to_line(value) + '\n'); }
 
 int print_outcome(bool as_json, const Json& value, const std::function<void()>& print) {
     if (as_json)
@@ -69,7 +71,7 @@ void print_note(std::string_view text) {
 
 void print_error(std::string_view message) {
     std::fflush(stdout);
-    print_note(fmt::format("yolk: error: {}\n", message));
+    print_note(fmt::format("yolk: error: {}\n", printable(message)));
 }
 
 Result<void> finish_output() {
@@ -87,8 +89,18 @@ void StatusLine::show(std::string_view text) const {
     if (shown_) print_text(fmt::format("\r\033[K{}", text));
 }
 
-bool output_is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }
-bool errors_are_terminal() { return ::isatty(STDERR_FILENO) == 1; }
+namespace {
+
+/// That takes the codes which rewrite a line.
+bool is_terminal(int stream) {
+    const char* const kind = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe): nothing of ours sets variables
+    return ::isatty(stream) == 1 && (kind == nullptr || std::string_view(kind) != "dumb");
+}
+
+}  // namespace
+
+bool output_is_terminal() { return is_terminal(STDOUT_FILENO); }
+bool errors_are_terminal() { return is_terminal(STDERR_FILENO); }
 
 std::uint32_t terminal_columns() {
     winsize size{};
@@ -146,6 +158,11 @@ std::string command_name() {
 std::string shell_quoted(const std::string& text) {
     constexpr std::string_view kSafe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+,:=@%";
     if (!text.empty() && text.find_first_not_of(kSafe) == std::string::npos) return text;
+    if (shown(text) != text) {  // in bash's form with escapes, which a terminal shows and a shell takes
+        std::string escaped;
+        for (const char c : text) escaped += c == '\\' || c == '\'' ? std::string{'\\', c} : std::string(1, c);
+        return "$'" + shown(escaped) + "'";
+    }
     std::string quoted = "'";
     for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
     return quoted + "'";

@@ -9,6 +9,7 @@
 #include "compile_notice.hpp"
 #include "numbers.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/core/printable.hpp"
 #include "yolk/evolve/device_pool.hpp"
 #include "yolk/runtime/device_selection.hpp"
 #include "yolk/runtime/instance.hpp"
@@ -29,7 +30,7 @@ Result<void> check_named_cache() {
     if (is_set("YOLK_CACHE") && std::filesystem::exists(folder, failed) &&
         !std::filesystem::is_directory(folder, failed)) {
         return bad_input("$YOLK_CACHE is '{}', which is not a folder. Name a folder, which need not be there yet.",
-                         folder.string());
+                         shown(folder));
     }
     return {};
 }

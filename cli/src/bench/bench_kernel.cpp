@@ -182,6 +182,7 @@ Result<int> finish_kernel_bench(const KernelBenchFlags& flags, const ProblemOnDe
 }
 
 Result<int> run_kernel(const KernelBenchFlags& flags) {
+    if (flags.configurations == 0 && !flags.all) return bad_input("--configurations is 0; at least 1 is needed.");
     YOLK_TRY(const std::unique_ptr<oracle::Problem> problem, choose_problem(flags));
     YOLK_TRY(const Context context, open_context(flags.common));
     const Device& device = context.device();

@@ -230,6 +230,7 @@ std::uint64_t tell_outcomes(const Device& device, const CheckFlags& flags, std::
 }
 
 Result<std::uint64_t> check_device(const Device& device, const CheckFlags& flags, const std::vector<Wanted>& wanted) {
+    if (InterruptGuard::requested()) return tell_outcomes(device, flags, wanted.size(), {});
     YOLK_TRY_VOID(probe(device));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device, {.hang_limit = hang_limit(device, flags.common)}));
     CheckDisplay display;
@@ -246,6 +247,7 @@ Result<std::uint64_t> check_device(const Device& device, const CheckFlags& flags
 
 Result<int> run_check(const CheckFlags& flags, bool whole_run) {
     if (flags.configurations == 0) return bad_input("--configurations is 0; at least 1 is needed.");
+    const InterruptGuard interrupt;  // before devices are opened, which may take its time
     if (whole_run) {
         YOLK_TRY(const train::TrainOptions options, resolve(flags.train));
         YOLK_TRY(const std::vector<Device> devices, open_devices(flags.devices, flags.common));
@@ -254,10 +256,8 @@ Result<int> run_check(const CheckFlags& flags, bool whole_run) {
     if (flags.list) return list_kernels(flags.common.json);
     YOLK_TRY(const std::vector<Wanted> wanted, wanted_checks(flags));
     YOLK_TRY(const std::vector<Device> devices, open_devices(flags.devices, flags.common));
-    const InterruptGuard interrupt;
     std::uint64_t failed = 0;
     for (const Device& device : devices) {
-        if (InterruptGuard::requested()) break;
         Result<std::uint64_t> failed_here = check_device(device, flags, wanted);
         if (!failed_here)
             return std::move(failed_here).error().while_doing(fmt::format("checking '{}'", device.info().name));

@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "interrupt.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 #include "select_device.hpp"
@@ -36,6 +37,7 @@ struct RunOutcome {
     std::vector<std::string> hashes{};
     std::uint64_t mismatches = 0;  ///< generations whose state differs from the twin's
     std::optional<std::size_t> first_mismatch{};
+    bool interrupted = false;
     double seconds = 0.0;
 };
 
@@ -68,10 +70,12 @@ Result<RunOutcome> run_with_tiles(const Device& device, train::TrainOptions opti
              train::train(device, options, [&](const train::GenerationReport& report) {
                  progress.show(report);
                  outcome.hashes.push_back(report.state_hash);
-                 return true;
+                 return !InterruptGuard::requested();
              }));
     outcome.seconds = trained.seconds;
-    for (std::size_t i = 0; i < expected.size(); ++i) {
+    outcome.interrupted = trained.interrupted;
+    const std::size_t made = trained.interrupted ? outcome.hashes.size() : expected.size();
+    for (std::size_t i = 0; i < made; ++i) {
         if (i < outcome.hashes.size() && outcome.hashes[i] == expected[i]) continue;
         ++outcome.mismatches;
         if (!outcome.first_mismatch) outcome.first_mismatch = i;
@@ -86,6 +90,7 @@ Json run_outcome_json(const RunOutcome& outcome) {
             {"generations", outcome.hashes.size()},
             {"mismatches", outcome.mismatches},
             {"first_mismatch", outcome.first_mismatch ? Json(*outcome.first_mismatch) : Json()},
+            {"interrupted", outcome.interrupted},
             {"state_hashes", outcome.hashes},
             {"seconds", outcome.seconds}};
 }
@@ -95,6 +100,7 @@ Result<std::vector<RunOutcome>> run_all(const std::vector<Device>& devices, cons
     std::vector<RunOutcome> outcomes;
     for (const Device& device : devices) {
         for (const Tiles& tiles : tile_configurations()) {
+            if (InterruptGuard::requested()) return outcomes;
             Result<RunOutcome> outcome = run_with_tiles(device, options, tiles, expected, human);
             if (!outcome)
                 return std::move(outcome).error().while_doing(fmt::format("training on '{}'", device.info().name));
@@ -107,10 +113,13 @@ Result<std::vector<RunOutcome>> run_all(const std::vector<Device>& devices, cons
 
 void print_run_outcomes(const std::vector<RunOutcome>& outcomes, const std::vector<std::string>& expected) {
     std::vector<std::vector<std::string>> rows{{"where", "tiles", "generations", "last state", "result"}};
-    rows.push_back({"exact twin (host)", "", fmt::format("{}", expected.size()), expected.back(), ""});
+    rows.push_back(
+        {"exact twin (host)", "", fmt::format("{}", expected.size()), expected.empty() ? "" : expected.back(), ""});
     for (const RunOutcome& outcome : outcomes) {
-        const std::string result =
-            outcome.first_mismatch ? fmt::format("DIFFERS from generation {}", *outcome.first_mismatch) : "the same";
+        const std::string result = outcome.first_mismatch
+                                       ? fmt::format("DIFFERS from generation {}", *outcome.first_mismatch)
+                                   : outcome.interrupted ? "the same, interrupted"
+                                                         : "the same";
         rows.push_back({outcome.device, outcome.configuration, fmt::format("{}", outcome.hashes.size()),
                         outcome.hashes.empty() ? "" : outcome.hashes.back(), result});
     }
@@ -123,7 +132,7 @@ Result<std::vector<std::string>> run_twin(const train::TrainOptions& options, bo
         fmt::format("the exact twin on the host, {} generations of {}", options.generations, options.task));
     return train::train_twin(options, [&](const train::GenerationReport& report) {
         progress.show(report);
-        return true;
+        return !InterruptGuard::requested();
     });
 }
 
@@ -135,11 +144,12 @@ Result<int> check_run(const std::vector<Device>& devices, train::TrainOptions op
     options.evaluation_episodes = 1;  // returns are not what is held here
     const bool human = !json && !quiet;
     YOLK_TRY(const std::vector<std::string> expected, run_twin(options, human));
-    if (expected.size() != options.generations) {
+    if (expected.size() != options.generations && !InterruptGuard::requested()) {
         return Error{ErrorKind::Driver, fmt::format("The exact twin gave {} state hashes for {} generations.",
                                                     expected.size(), options.generations)};
     }
     YOLK_TRY(const std::vector<RunOutcome> outcomes, run_all(devices, options, expected, json, human));
+    const std::size_t runs_in_all = devices.size() * tile_configurations().size();
     std::uint64_t failed = 0;
     for (const RunOutcome& outcome : outcomes) failed += outcome.mismatches == 0 ? 0U : 1U;
     print_outcome(json,
@@ -149,9 +159,14 @@ Result<int> check_run(const std::vector<Device>& devices, train::TrainOptions op
                    {"generations", options.generations},
                    {"runs", outcomes.size()},
                    {"twin_state_hashes", expected},
+                   {"interrupted", InterruptGuard::requested()},
                    {"failed", failed}},
-                  [&] { print_run_outcomes(outcomes, expected); });
-    return failed == 0 ? 0 : 1;
+                  [&] {
+                      print_run_outcomes(outcomes, expected);
+                      if (InterruptGuard::requested())
+                          print_line("interrupted: {} of {} runs were made", outcomes.size(), runs_in_all);
+                  });
+    return failed == 0 && !InterruptGuard::requested() ? 0 : 1;
 }
 
 }  // namespace yolk::cli

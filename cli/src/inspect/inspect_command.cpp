@@ -27,6 +27,7 @@
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/core/printable.hpp"
 #include "yolk/oracle/families.hpp"
 
 namespace yolk::cli {
@@ -118,7 +119,7 @@ Result<std::vector<std::unique_ptr<oracle::Problem>>> inspected_problems(const I
     if (!flags.kernel.empty()) {
         if (flags.space.empty())
             return bad_input("--kernel '{}' needs --space FILE, which says what its parameters and buffers are.",
-                             flags.kernel.string());
+                             shown(flags.kernel));
         YOLK_TRY(problems.emplace_back(), UserKernel::create_to_inspect(device, flags.kernel, flags.space));
         return problems;
     }

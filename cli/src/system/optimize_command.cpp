@@ -139,7 +139,7 @@ Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& given)
     options.text = text_options(flags.of_text, options.evolution.seed);
     options.held_out = task.held_out;
     options.log = flags.log;
-    if (!flags.out.empty()) options.checkpoint = flags.out + ".checkpoint";
+    if (!flags.out.empty()) options.checkpoint = path_beside(flags.out, ".checkpoint");
     options.exchange = ranks();
     const bool saves = !flags.out.empty() && !options.dry_run && speaks_for_ranks();
     // Before the work whose result the file is to hold.

@@ -9,6 +9,7 @@
 #include "select_device.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/core/printable.hpp"
 #include "yolk/train/replay.hpp"
 
 namespace yolk::cli {
@@ -54,7 +55,7 @@ void print_outcome_text(const Place& place, const train::ReplayOutcome& outcome)
     print_line("generation {}: state {}, by {} in {:.1f} s", outcome.generation, outcome.state_hash, place.device,
                outcome.seconds);
     if (outcome.policy.empty()) return;
-    print_line("saved {}", outcome.policy.string());
+    print_line("saved {}", shown(outcome.policy));
     if (outcome.checkpoint.empty()) return;
     print_line("to go on from there: {} train with the run's settings, --out {} and --resume", command_name(),
                shell_quoted(outcome.checkpoint.parent_path().string()));
@@ -63,7 +64,7 @@ void print_outcome_text(const Place& place, const train::ReplayOutcome& outcome)
 void note_what_is_odd(const ReplayFlags& flags, const train::ReplayOutcome& outcome) {
     if (outcome.torn_bytes != 0) {
         log_info(fmt::format("'{}' ends in {} bytes of a generation that was not finished; they were left out.",
-                             flags.log.string(), outcome.torn_bytes));
+                             shown(flags.log), outcome.torn_bytes));
     }
     if (outcome.differs_from) {
         log_warning(

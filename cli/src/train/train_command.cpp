@@ -85,6 +85,7 @@ Json train_outcome_json(const train::TrainOptions& options, std::span<const Devi
     json["solved"] = outcome.solved;
     json["interrupted"] = outcome.interrupted;
     json["policy"] = outcome.policy.string();
+    if (!outcome.previous.empty()) json["previous"] = outcome.previous.string();
     json["resumed_from"] = outcome.resumed_from;
     for (const evolve::WorkerShare& share : outcome.devices) json["devices"].push_back(train::to_json(share));
     if (!outcome.devices.empty()) json["depends_on_placement"] = depends_on_placement(options, outcome);

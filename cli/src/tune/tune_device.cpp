@@ -15,6 +15,7 @@
 #include "yolk/autotune/tuning_transfer.hpp"
 #include "yolk/core/host_work.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/core/printable.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -116,7 +117,7 @@ void print_device_tuning(const TuneDeviceOutcome& outcome) {
             outcome.found, outcome.searched);
     }
     print_line("{} evaluations in {}; kept in {}", outcome.measured, duration_text(outcome.seconds),
-               outcome.table.string());
+               shown(outcome.table));
     print_algebra(outcome.algebra);
 }
 

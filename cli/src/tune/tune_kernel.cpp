@@ -9,11 +9,11 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <ranges>
+#include <sstream>
 #include <utility>
 
 #include "inspected_rows.hpp"
@@ -26,6 +26,8 @@
 #include "yolk/core/host_work.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/core/printable.hpp"
+#include "yolk/core/text_file.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -57,7 +59,8 @@ Result<Machine> open_machine(const KernelTuning& flags) {
 void start_again(std::chrono::duration<double> left) {
     const char* const before = std::getenv(kRestarts);  // NOLINT(concurrency-mt-unsafe): one thread by now
     const int restarts = before == nullptr ? 0 : std::atoi(before);
-    std::ifstream file("/proc/self/cmdline", std::ios::binary);
+    constexpr std::size_t kMostArguments = std::size_t{1} << 22U;  // bytes; the kernel takes 2 MiB
+    std::istringstream file(read_text("/proc/self/cmdline", kMostArguments).value_or(std::string()));
     std::vector<std::string> arguments;
     bool is_value = false;
     for (std::string argument; std::getline(file, argument, '\0');) {
@@ -172,7 +175,7 @@ void print_winner(const TuneUserKernelOutcome& outcome, const Json& winner) {
     for (const auto& [name, value] : winner["defines"].items()) print_line("-D{}={}", name, text_of(value));
     print_line("dispatch {}", fmt::join(winner["dispatch"].get<std::vector<std::uint32_t>>(), " x "));
     print_line("{} evaluations in {}, {} rejected; kept in {}", measured, duration_text(outcome.seconds),
-               outcome.search ? outcome.search->rejected : 0, outcome.table.string());
+               outcome.search ? outcome.search->rejected : 0, shown(outcome.table));
 }
 
 /// The end where nothing was chosen: stopped too early, or nothing is right.
@@ -190,7 +193,7 @@ Result<int> end_without_choice(const KernelTuning& flags, const TuneUserKernelOu
                        outcome.search ? outcome.search->measured : 0);
         return 0;
     }
-    return bad_input("No configuration of '{}' that was tried is right. Reasons:\n  {}", flags.kernel.string(),
+    return bad_input("No configuration of '{}' that was tried is right. Reasons:\n  {}", shown(flags.kernel),
                      fmt::join(reasons, "\n  "));
 }
 

@@ -14,7 +14,9 @@
 #include "yolk/autotune/portfolio.hpp"
 #include "yolk/autotune/prior_file.hpp"
 #include "yolk/autotune/train_prior.hpp"
+#include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/core/printable.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -97,7 +99,8 @@ Json training_json(const PriorTraining& flags, const autotune::TrainPriorOutcome
 
 void print_training(const PriorTraining& flags, const autotune::TrainPriorOutcome& outcome) {
     if (outcome.interrupted) {
-        print_line("Stopped; {}.checkpoint is kept, and the same command continues from it.", flags.out.string());
+        print_line("Stopped; {} is kept, and the same command continues from it.",
+                   shown(path_beside(flags.out, ".checkpoint")));
         return;
     }
     for (const autotune::SpacePrior& space : outcome.file.spaces) {
@@ -117,7 +120,7 @@ void print_training(const PriorTraining& flags, const autotune::TrainPriorOutcom
                                    : "The trained parameters are not better beyond the noise: the untrained ones were "
                                      "written.");
     }
-    print_line("written to {}", flags.out.string());
+    print_line("written to {}", shown(flags.out));
 }
 
 Result<int> train_and_write(const PriorTraining& flags) {
@@ -134,7 +137,7 @@ Result<int> train_and_write(const PriorTraining& flags) {
         .population = flags.population,
         .budget = flags.budget,
         .threads = flags.threads,
-        .checkpoint = flags.out.string() + ".checkpoint",
+        .checkpoint = path_beside(flags.out, ".checkpoint"),
         .progress = [&](const autotune::TrainPriorProgress& progress) {
             if (common.json && !common.quiet) {
                 print_json({{"generation", progress.generation},

@@ -19,6 +19,7 @@
 #include "yolk/autotune/report.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/core/printable.hpp"
 #include "yolk/runtime/instance.hpp"
 
 namespace yolk::cli {
@@ -95,7 +96,7 @@ Result<std::vector<ShapeReport>> reports_of_table() {
     if (!file) {
         return bad_input(
             "There is no tuning table '{}' to report on; `yolk tune` makes it, or --surface FILE names a recording.",
-            path.string());
+            shown(path));
     }
     return autotune::table_reports(*file, devices_here(), inspector());
 }

@@ -18,6 +18,7 @@
 #include "yolk/autotune/strategy.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/core/printable.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -117,7 +118,7 @@ void print_replay(const ReplayOutcome& outcome) {
     };
     const std::size_t size = surface.candidates().size();
     print_line("{} on {}{}{}: {} {}, {} of them valid, optimum {:.6g}", outcome.flags.strategy,
-               outcome.flags.surface.string(), surface.kernel().empty() ? "" : ", ", surface.kernel(), size,
+               shown(outcome.flags.surface), surface.kernel().empty() ? "" : ", ", surface.kernel(), size,
                size == 1 ? "configuration" : "configurations", surface.valid_count(), surface.optimum());
     if (size == 1) print_line("There is nothing to choose: every search ends after this one configuration.");
     std::vector<std::vector<std::string>> rows{{"measurements", "mean", "+-", "tenth percentile"}};
@@ -137,13 +138,13 @@ Result<void> take_prior(const SurfaceTuning& flags, const RecordedSurface& surfa
     std::optional<autotune::DevicePrior> prior = autotune::prior_for(file, surface.candidates(), surface.kernel());
     if (!prior) {
         log_warning(fmt::format("'{}' knows nothing of this kernel's parameters; only its settings are taken.",
-                                flags.prior.string()));
+                                shown(flags.prior)));
         return {};
     }
     for (const autotune::SpacePrior& space : file.spaces) {
         if (!surface.device().empty() && std::ranges::find(space.devices, surface.device()) != space.devices.end())
             log_warning(fmt::format("'{}' was made from recordings of '{}', too: it may know the answer.",
-                                    flags.prior.string(), surface.device()));
+                                    shown(flags.prior), surface.device()));
     }
     tuner.prior = std::make_shared<const autotune::DevicePrior>(*std::move(prior));
     return {};

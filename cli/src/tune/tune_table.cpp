@@ -18,6 +18,7 @@
 #include "yolk/autotune/tuning_file.hpp"
 #include "yolk/autotune/tuning_transfer.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/core/printable.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -77,7 +78,7 @@ Result<int> list_table(const TableFlags& flags) {
                         values_text(choice.configuration)});
     }
     print_line(table(rows));
-    print_line("{} choices in {}", choices.size(), file.path().string());
+    print_line("{} choices in {}", choices.size(), shown(file.path()));
     return 0;
 }
 
@@ -162,7 +163,7 @@ Result<int> export_choices(const TableFlags& flags) {
     YOLK_TRY(const TuningFile file, open_table());
     YOLK_TRY(const std::size_t count, autotune::export_table(file, flags.file));
     return print_outcome(flags.common.json, {{"exported", flags.file.string()}, {"choices", count}},
-                         fmt::format("{} choices written to {}", count, flags.file.string()));
+                         fmt::format("{} choices written to {}", count, shown(flags.file)));
 }
 
 Result<int> import_choices(const TableFlags& flags) {

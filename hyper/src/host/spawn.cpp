@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "process.hpp"
+#include "yolk/core/printable.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -63,7 +64,7 @@ Result<std::filesystem::path> find_program(const Program& program) {
         if (can_run(path)) return std::filesystem::absolute(path, ignored);
         const bool exists = std::filesystem::exists(path, ignored);
         return io_error(
-            fmt::format("Program '{}' {}.", path.string(), exists ? "is not an executable file" : "does not exist"),
+            fmt::format("Program '{}' {}.", shown(path), exists ? "is not an executable file" : "does not exist"),
             exists ? EACCES : ENOENT);
     }
     const std::string path = path_variable(program);
@@ -157,8 +158,8 @@ Result<Child> spawn(const Program& program) {
                                     environment.data());
     if (error != 0) {
         return io_error(
-            fmt::format("Program '{}' could not be started{}: {}.", file.string(),
-                        program.directory.empty() ? "" : fmt::format(" in folder '{}'", program.directory.string()),
+            fmt::format("Program '{}' could not be started{}: {}.", shown(file),
+                        program.directory.empty() ? "" : fmt::format(" in folder '{}'", shown(program.directory)),
                         system_message(error)),
             error);
     }
@@ -190,7 +191,7 @@ Result<void> check_program(const Program& program) {
     std::error_code ignored;
     if (!program.directory.empty() && !std::filesystem::is_directory(program.directory, ignored)) {
         return io_error(fmt::format("Program '{}' was to run in folder '{}', which does not exist.",
-                                    program.command.front(), program.directory.string()),
+                                    program.command.front(), shown(program.directory)),
                         ENOENT);
     }
     if (program.timeout.count() < 0 || program.grace.count() < 0) {

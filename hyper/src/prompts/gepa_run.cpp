@@ -17,6 +17,7 @@
 #include "yolk/core/hash.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/core/printable.hpp"
 #include "yolk/core/utf8.hpp"
 
 namespace yolk::hyper::prompts {
@@ -134,7 +135,7 @@ Result<void> GepaRun::open_log(std::uint64_t kept_bytes) {
     state_.log_bytes = code ? 0 : std::min<std::uint64_t>(kept_bytes, there);
     if (state_.log_bytes < kept_bytes)
         log_warning(fmt::format("'{}' is shorter than the search has written it; earlier iterations are missing.",
-                                path.string()));
+                                shown(path)));
     YOLK_TRY(log_, LineLog::create(path, state_.log_bytes));
     return {};
 }
@@ -163,17 +164,16 @@ Result<bool> GepaRun::resume() {
     if (!run.resume) return false;
     if (run.checkpoint.empty()) return bad_input("There is no checkpoint to resume from; name one.");
     if (!std::filesystem::exists(run.checkpoint, code)) {
-        log_info(
-            fmt::format("There is no '{}' to go on from; the prompt search begins anew.", run.checkpoint.string()));
+        log_info(fmt::format("There is no '{}' to go on from; the prompt search begins anew.", shown(run.checkpoint)));
         return false;
     }
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(run.checkpoint, kMaxStateBytes));
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    YOLK_TRY(state_, decode_state(text, settings(), objective_->validation_size(),
-                                  fmt::format("'{}'", run.checkpoint.string())));
+    YOLK_TRY(state_,
+             decode_state(text, settings(), objective_->validation_size(), fmt::format("'{}'", shown(run.checkpoint))));
     if (state_.candidates.front().texts != objective_->start()) {
         return bad_input("'{}' starts from other texts than the objective; search anew without resuming.",
-                         run.checkpoint.string());
+                         shown(run.checkpoint));
     }
     if (state_.failed >= options_.failed_reflections) state_.failed = 0;
     before_ = state_.cost;

@@ -13,6 +13,7 @@
 #include "objective.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/core/printable.hpp"
 #include "yolk/core/writer_lock.hpp"
 
 namespace yolk::hyper::prompts {
@@ -107,7 +108,7 @@ TextBudget Rounds::budget() const {
 
 std::filesystem::path Rounds::phase_file() const {
     if (options_.checkpoint.empty()) return {};
-    return options_.checkpoint.string() + fmt::format(".{}", state_.phase);
+    return path_beside(options_.checkpoint, fmt::format(".{}", state_.phase));
 }
 
 Json Rounds::settings() const {
@@ -127,11 +128,11 @@ Result<bool> Rounds::go_on() {
     std::error_code code;
     if (!std::filesystem::exists(options_.checkpoint, code)) {
         log_info(
-            fmt::format("There is no '{}' to go on from; the optimization begins anew.", options_.checkpoint.string()));
+            fmt::format("There is no '{}' to go on from; the optimization begins anew.", shown(options_.checkpoint)));
         return false;
     }
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(options_.checkpoint, kMostRoundsBytes));
-    const std::string what = fmt::format("'{}'", options_.checkpoint.string());
+    const std::string what = fmt::format("'{}'", shown(options_.checkpoint));
     YOLK_TRY(state_, decode_rounds(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
                                    settings(), what));
     YOLK_TRY_VOID(set_parameters(task_.system->parameters(), state_.parameters));

@@ -15,6 +15,7 @@
 #include "yolk/core/hash.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/core/printable.hpp"
 #include "yolk/evolve/parameter_setup.hpp"
 #include "yolk/evolve/settings.hpp"
 
@@ -75,11 +76,11 @@ Result<std::optional<SearchCheckpoint>> SystemObjective::read_checkpoint() const
     using Read = Result<std::optional<SearchCheckpoint>>;
     std::error_code code;
     if (!std::filesystem::exists(options_.checkpoint, code)) {
-        log_info(fmt::format("There is no '{}' to go on from; the search begins anew.", options_.checkpoint.string()));
+        log_info(fmt::format("There is no '{}' to go on from; the search begins anew.", shown(options_.checkpoint)));
         return Read(std::nullopt);
     }
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(options_.checkpoint, kMaxSearchFileBytes));
-    const std::string what = fmt::format("'{}'", options_.checkpoint.string());
+    const std::string what = fmt::format("'{}'", shown(options_.checkpoint));
     YOLK_TRY(SearchCheckpoint checkpoint, decode_checkpoint(bytes, what));
     add_matrix_ranks(checkpoint.settings, space_.table, options_.evolution.rank);
     for (const auto& [name, value] : checkpoint.settings) {

@@ -13,13 +13,15 @@
 
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/core/printable.hpp"
 #include "yolk/core/safetensors.hpp"
 #include "yolk/core/utf8.hpp"
 
 namespace yolk::hyper {
 namespace {
 
-constexpr std::string_view kFormat = "yolk-system-1";
+constexpr std::string_view kFormat = "yolk-system-2";
+constexpr std::string_view kUnsealedFormat = "yolk-system-1";
 constexpr std::size_t kMaxFileBytes = std::size_t{4} << 30U;
 
 std::string_view kind_name(FieldKind kind) {
@@ -138,10 +140,8 @@ Result<std::vector<StoredGroup>> read_groups(const TensorFile& file, std::string
 
 Result<StateInfo> read_info(const TensorFile& file, std::string_view what) {
     StateInfo info;
-    const std::string* const format = file.find_metadata("format");
-    if (format == nullptr) return damaged(what, "it is not the file of a tuned system");
-    if (*format != kFormat)
-        return bad_input("{} has the format '{}'; this version reads '{}'.", what, *format, kFormat);
+    if (file.find_metadata("format") == nullptr) return damaged(what, "it is not the file of a tuned system");
+    YOLK_TRY_VOID(check_format(file, kFormat, kUnsealedFormat, what));
     if (const std::string* const name = file.find_metadata("system")) info.system = *name;
     if (const std::string* const seed = file.find_metadata("seed")) {
         std::uint64_t value = 0;
@@ -275,7 +275,7 @@ Result<void> save_state(const System& system, const std::filesystem::path& path,
 }
 
 Result<StateInfo> load_state(System& system, const std::filesystem::path& path) {
-    const std::string what = fmt::format("'{}'", path.string());
+    const std::string what = fmt::format("'{}'", shown(path));
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kMaxFileBytes));
     YOLK_TRY(const TensorFile file, decode_safetensors(bytes, what));
     YOLK_TRY(const StateInfo info, read_info(file, what));

@@ -8,6 +8,7 @@
 
 #include "yolk/core/file.hpp"
 #include "yolk/core/hash.hpp"
+#include "yolk/core/printable.hpp"
 #include "yolk/shaders/environment_compiler.hpp"
 
 namespace yolk {
@@ -31,7 +32,7 @@ Result<std::string> name_of(const std::filesystem::path& file) {
     return bad_input(
         "The environment '{}' has the name '{}'; a file's name, without its extension, must be of 1 to {} "
         "letters, digits, '_' or '-'. Rename it.",
-        file.string(), name, kMaxNameBytes);
+        shown(file), shown(name), kMaxNameBytes);
 }
 
 }  // namespace

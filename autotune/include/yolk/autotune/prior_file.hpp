@@ -3,12 +3,14 @@
 // train` writes it, `yolk tune --prior` begins from it. JSON, keyed by the names and values of the parameters, so that
 // it outlives a change of their order.
 //
-//   {"yolk_prior": 1, "settings": {"noise": 0.05, ...}, "training": {...}, "spaces": [{"kernel": "matmul",
+//   {"yolk_prior": 2, "yolk_checksum": "...", "settings": {"noise": 0.05, ...}, "training": {...}, "spaces":
+//   [{"kernel": "matmul",
 //    "devices": ["..."], "parameters": [{"name": "tile_m", "values": [4, 8]}, ...], "residual_deviation": 0.1,
 //    "portfolio": [0, 7], "mean": [...], "factors": [[...], ...], "configurations": [[0, 1], ...]}]}
 //
 // A configuration is one index into `values` per parameter. `mean` and `factors` hold a number per configuration, or
-// are left out: then the portfolio is all there is.
+// are left out: then the portfolio is all there is. The checksum is of the whole file (yolk/core/seal.hpp); version 1,
+// which is read as well, has none.
 #pragma once
 
 #include <cstddef>

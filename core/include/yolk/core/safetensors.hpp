@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The safetensors container, fp32 tensors only: 8 bytes of header length (little endian), a JSON header with names,
 // shapes and offsets, the bytes. Reading trusts nothing: a file may be truncated, foreign or hostile, and costs at most
-// its own size in memory.
+// its own size in memory. What is written here has a checksum of the whole file among its metadata
+// (yolk/core/seal.hpp), so that no damaged bit passes; other readers see a text there.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +26,7 @@ struct StoredTensor {
 struct TensorFile {
     std::vector<std::pair<std::string, std::string>> metadata;  ///< "__metadata__"
     std::vector<StoredTensor> tensors;                          ///< in the header's order
+    bool has_checksum = false;  ///< as read; it fits, or the file is refused. It is not among `metadata`
 
     [[nodiscard]] const std::string* find_metadata(std::string_view key) const noexcept;
     [[nodiscard]] const StoredTensor* find_tensor(std::string_view name) const noexcept;
@@ -36,9 +38,14 @@ inline constexpr std::size_t kMaxTensorRank = 8;
 /// Errors: duplicate or reserved names, values that do not fill their shape, a header above its limit.
 [[nodiscard]] Result<std::vector<std::byte>> encode_safetensors(const TensorFile& file);
 
-/// `what` names the bytes in errors ("'policy.safetensors'"). Errors, all BadInput: a header that is cut off, absurdly
-/// large, not JSON or not of this form; duplicate names; another dtype than F32; offsets that do not fit the shape, the
-/// file or one another (the tensors must tile the data without gap or overlap).
+/// `what` names the bytes in errors ("'policy.safetensors'"). Errors, all BadInput: a checksum that does not fit; a
+/// header that is cut off, absurdly large, not JSON or not of this form; duplicate names; another dtype than F32;
+/// offsets that do not fit the shape, the file or one another (the tensors must tile the data without gap or overlap).
 [[nodiscard]] Result<TensorFile> decode_safetensors(std::span<const std::byte> bytes, std::string_view what);
+
+/// Whether the metadata name the format `current`, whose files have checksums, or `unsealed`, whose files need none:
+/// what older versions wrote, and other programs write. Error: BadInput.
+[[nodiscard]] Result<void> check_format(const TensorFile& file, std::string_view current, std::string_view unsealed,
+                                        std::string_view what);
 
 }  // namespace yolk

@@ -24,7 +24,10 @@ class WriterLock {
     /// regular file has the name.
     [[nodiscard]] static Result<WriterLock> acquire_for_file(const std::filesystem::path& path);
 
-    WriterLock() noexcept;  ///< holds nothing
+    /// False where the lock file was removed or replaced, or the folder that it is in: others may write there.
+    [[nodiscard]] bool is_in_place() const noexcept;
+
+    WriterLock() noexcept;  ///< holds nothing, which is in place
     ~WriterLock();
     WriterLock(WriterLock&&) noexcept;
     WriterLock& operator=(WriterLock&&) noexcept;

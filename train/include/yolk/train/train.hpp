@@ -36,7 +36,8 @@ struct TrainOptions {
     bool stop_when_solved = true;     ///< ends after the generation whose unperturbed policy solves the task
     std::uint32_t max_steps = 0;      ///< of an episode; 0: the environment's
     /// Folder: policy.safetensors, metrics.jsonl, checkpoint.yolk, log.yolk; made if missing; empty: nothing is
-    /// written.
+    /// written. A run that is there already is set aside whole, into a folder "previous-1" (or the next free number) in
+    /// it, before the first generation of a new one is written; Yolk removes none of them.
     std::filesystem::path out = "yolk-out";
     /// Every generation is appended to log.yolk (yolk/evolve/run_log.hpp), from which any of them can be rebuilt
     /// (yolk/train/replay.hpp) and a killed run goes on. False: no log is written or read.
@@ -105,6 +106,7 @@ struct TrainOutcome {
     double seconds = 0.0;                   ///< of training and evaluation
     double first_generation_seconds = 0.0;  ///< from process start to the end of its first generation; 0 without one
     std::filesystem::path policy{};         ///< the saved file; empty where nothing was written
+    std::filesystem::path previous{};       ///< where the run that was in the folder is now; empty where none was
     OperationCounts counts{};               ///< of all devices
     /// What each of several devices did in all, and why those that were dropped were, as sentences.
     std::vector<evolve::WorkerShare> devices{};
