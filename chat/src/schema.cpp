@@ -19,9 +19,15 @@ namespace {
 using ReplyJson = nlohmann::json;
 using Kind = Schema::Kind;
 
-Result<void> check_document(const Schema& schema, const std::string& path);
+Result<void> check_document(const Schema& schema, const std::string& path, std::size_t level);
 
-Result<void> check_at(const Schema& schema, const std::string& path) {
+/// Lists and documents inside one another, at most: everything that goes through them does so by recursion.
+constexpr std::size_t kMostDepth = 50;
+
+Result<void> check_at(const Schema& schema, const std::string& path, std::size_t level) {
+    if (level > kMostDepth)
+        return bad_input("The schema has more than {} lists and documents inside one another, at {}.", kMostDepth,
+                         excerpt(path));
     if (!is_utf8(schema.description) || !std::ranges::all_of(schema.values, is_utf8))
         return bad_input("The schema has a text at {} that is not UTF-8.", path);
     switch (schema.kind) {
@@ -38,20 +44,20 @@ Result<void> check_at(const Schema& schema, const std::string& path) {
             if (schema.item.size() != 1)
                 return bad_input("The schema has a list at {} with {} item schemas; it needs one.", path,
                                  schema.item.size());
-            return check_at(schema.item.front(), path + "[]");
-        case Kind::Doc: return check_document(schema, path);
+            return check_at(schema.item.front(), path + "[]", level + 1);
+        case Kind::Doc: return check_document(schema, path, level);
         default: return {};
     }
 }
 
-Result<void> check_document(const Schema& schema, const std::string& path) {
+Result<void> check_document(const Schema& schema, const std::string& path, std::size_t level) {
     if (schema.fields.empty()) return bad_input("The schema has a document without fields at {}.", path);
     std::set<std::string> names;
     for (const Field& field : schema.fields) {
         if (field.name.empty() || !is_utf8(field.name) || !names.insert(field.name).second)
             return bad_input("The schema's document at {} has a field named {}; every field needs a name of its own.",
                              path, excerpt(field.name));
-        YOLK_TRY_VOID(check_at(field.schema, fmt::format("{}.{}", path, field.name)));
+        YOLK_TRY_VOID(check_at(field.schema, fmt::format("{}.{}", path, field.name), level + 1));
     }
     return {};
 }
@@ -159,7 +165,7 @@ Result<void> check_schema(const Schema& schema) {
         return bad_input(
             "The schema of a reply is {} outside; it must be a document: put the value into a field of one.",
             wanted(schema.kind));
-    return check_at(schema, "$");
+    return check_at(schema, "$", 0);
 }
 
 Json to_json_schema(const Schema& schema) {

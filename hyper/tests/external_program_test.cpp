@@ -278,8 +278,7 @@ TEST_F(external_program, a_metric_gets_predictions_and_expected_values) {
     // The reward: 1 where the line is exactly this one.
     ASSERT_OK_AND_ASSIGN(
         const Metric metric,
-        program_metric(
-            shell(R"(read -r line; [ "$line" = '{"predictions":[1.0,"x"],"expected":[2.0,"y"]}' ] && echo 1)")));
+        program_metric(shell(R"(read -r line; [ "$line" = '{"predictions":[1,"x"],"expected":[2,"y"]}' ] && echo 1)")));
     const std::vector<Value> predictions{Value(1), Value("x")};
     const std::vector<Value> expected{Value(2), Value("y")};
     ASSERT_OK_AND_ASSIGN(const Scores scores, score(metric, predictions, expected));

@@ -29,7 +29,8 @@ HostFunctionPtr function(std::string name, std::function<Result<Value>(const Hos
 std::vector<HostTask> tasks_of(const HostFunctionPtr& called, int count) {
     std::vector<HostTask> tasks;
     for (int i = 0; i < count; ++i) {
-        tasks.push_back({.function = called, .operands = {Value(i)}, .label = "example " + std::to_string(i)});
+        tasks.push_back(
+            {.function = called, .operands = {Value(static_cast<double>(i))}, .label = "example " + std::to_string(i)});
     }
     return tasks;
 }
@@ -159,10 +160,10 @@ TEST(threads, an_abandoned_call_reads_copies) {
     ASSERT_OK_AND_ASSIGN(HostPool pool, HostPool::create({.threads = 2}));
     {
         std::vector<float> parameters{1.0F, 2.0F};
-        std::vector<HostTask> one{{.function = slow, .parameters = parameters, .operands = {Value(40)}}};
+        std::vector<HostTask> one{{.function = slow, .parameters = parameters, .operands = {Value(40.0)}}};
         EXPECT_FALSE(pool.run_all(one)[0]);
         parameters.assign(2, 0.0F);
-        one[0].operands[0] = Value(0);
+        one[0].operands[0] = Value(0.0);
     }
     gate->release();
     ASSERT_TRUE(soon([&] { return pool.abandoned() == 0; }));

@@ -34,7 +34,7 @@ TEST(record, holds_named_values) {
     ASSERT_NE(value.record(), nullptr);
     EXPECT_EQ(*value.record()->find("why"), Value("far"));
     EXPECT_EQ(value.record()->find("who"), nullptr);
-    EXPECT_EQ(to_string(type_of(value)), "record {x: tensor [2], why: text, in: record {n: number}}");
+    EXPECT_EQ(to_string(type_of(value)), "record {x: tensor [2], why: text, in: record {n: integer}}");
     EXPECT_EQ(to_string(value), R"({x: tensor [2] (1, 2), why: "far", in: {n: 3}})");
     EXPECT_EQ(blank_of(type_of(value)),
               record_of({{"x", Tensor::vector({0, 0})}, {"why", ""}, {"in", record_of({{"n", 0}})}}));

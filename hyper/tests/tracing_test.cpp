@@ -200,7 +200,7 @@ TEST(tracing, select_chooses_by_data_flow) {
 
 TEST(tracing, formats_text) {
     System system("text", [](const Inputs& in) { return format("{}: {} of {}", {in["who"], in["n"], 3.5}); });
-    EXPECT_EQ(*system.call({{"who", "Ann {}"}, {"n", 2}}), Value("Ann {}: 2.0 of 3.5"));
+    EXPECT_EQ(*system.call({{"who", "Ann {}"}, {"n", 2}}), Value("Ann {}: 2 of 3.5"));
     System short_one("text", [](const Inputs& in) { return format("{} {}", {in["who"]}); });
     EXPECT_THAT(trace_refusal(short_one, {{"who", "x"}}), HasSubstr("1 values for the pattern"));
 }

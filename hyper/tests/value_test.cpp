@@ -87,8 +87,10 @@ TEST(value, goes_through_json) {
         EXPECT_EQ(again, value) << to_string(value);
     }
     EXPECT_EQ(to_line(to_json(Tensor::vector({0.1F}))), "[0.1]");
-    for (const char* bad : {"null", "{\"a\":null}", "[1,[2]]", "[[1],[2,3]]", "[[1],2]", "[\"a\"]", "[[],[1]]"})
+    for (const char* bad : {"null", "{\"a\":null}", "[null]", "[1,null]", "[[1],[null]]"})
         EXPECT_FALSE(value_from_json(Json::parse(bad))) << bad;
+    for (const char* mixed : {"[1,[2]]", "[[1],[2,3]]", "[[1],2]", "[\"a\"]", "[[],[1]]"})
+        EXPECT_NE(value_from_json(Json::parse(mixed)).value().list(), nullptr) << mixed << " is no tensor";
 }
 
 TEST(value, is_shown_short) {

@@ -30,8 +30,10 @@ Json describe_group(const hyper::ParameterGroup& group) {
         json["most_bytes"] = group.spec.most_bytes;
     } else if (!group.spec.fields.empty()) {
         json["fields"] = Json::object();
+        const std::vector<double> numbers = hyper::written_numbers(group.values);
         for (std::size_t i = 0; i < group.spec.fields.size(); ++i)
-            json["fields"][group.spec.fields[i].name] = group.values.values()[i];
+            json["fields"][group.spec.fields[i].name] =
+                hyper::to_json(hyper::field_value(group.spec.fields[i], numbers[i]));
     } else if (group.spec.has_numbers()) {
         json["shape"] =
             std::vector<std::uint64_t>(group.values.shape().extents().begin(), group.values.shape().extents().end());
@@ -42,8 +44,12 @@ Json describe_group(const hyper::ParameterGroup& group) {
 std::string value_text(const hyper::ParameterGroup& group) {
     if (group.spec.is_text) return to_line(Json(group.text));  // line ends as \n
     std::vector<std::string> fields;
-    for (std::size_t i = 0; i < group.spec.fields.size(); ++i)
-        fields.push_back(fmt::format("{} {:.6g}", group.spec.fields[i].name, group.values.values()[i]));
+    const std::vector<double> numbers =
+        group.spec.fields.empty() ? std::vector<double>() : hyper::written_numbers(group.values);
+    for (std::size_t i = 0; i < group.spec.fields.size(); ++i) {
+        const hyper::Value value = hyper::field_value(group.spec.fields[i], numbers[i]);
+        fields.push_back(fmt::format("{} {}", group.spec.fields[i].name, hyper::text_of(value)));
+    }
     if (!fields.empty()) return fmt::format("{}", fmt::join(fields, ", "));
     return group.spec.has_numbers() ? group.values.shape().to_string() : "";
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "caught.hpp"
+#include "graph_copy.hpp"
 #include "operations_impl.hpp"
 #include "tracer.hpp"
 #include "yolk/hyper/operations.hpp"
@@ -40,6 +41,48 @@ class BodyTracer {
         for (const Traced& value : body.captured) places.push_back(place_of(value));
         places_.push_back(std::move(places));
         return {};
+    }
+
+    /// Where the outputs of one body are integers and `types` has numbers, it makes numbers of them.
+    void make_numbers(std::size_t body, std::span<const ValueType> types) {
+        Graph& graph = bodies_[body];
+        for (std::size_t i = 0; i < std::min(graph.outputs.size(), types.size()); ++i) {
+            Atom& output = graph.outputs[i];
+            if (types[i].kind != ValueKind::Number || type_of(graph, output).kind != ValueKind::Integer) continue;
+            const VariableId number(static_cast<std::uint32_t>(graph.variables.size()));
+            graph.variables.push_back({{ValueKind::Number, {}}, {}});
+            graph.equations.push_back(
+                {.operation = find_operation("to_number"), .operands = {output}, .results = {number}});
+            output = Atom(number);
+        }
+    }
+    /// What a loop has to begin with where one of `init` is an integer that the step makes a number of: numbers. Of
+    /// numbers that the step gives integers for, it makes numbers itself.
+    std::optional<TracedValues> begun_with_numbers(std::span<const Traced> init, std::size_t step) {
+        const std::vector<ValueType> given = output_types(bodies_[step]);
+        std::vector<ValueType> types;
+        TracedValues numbers(init.begin(), init.end());
+        bool any = false;
+        for (std::size_t i = 0; i < init.size(); ++i) {
+            types.push_back(init[i].type());
+            if (i >= given.size() || types[i].kind != ValueKind::Integer || given[i].kind != ValueKind::Number)
+                continue;
+            numbers[i] = to_number(init[i]);
+            any = true;
+        }
+        if (any) return numbers;
+        make_numbers(step, types);
+        return std::nullopt;
+    }
+    /// Branches of which one gives a number where another gives an integer give numbers.
+    void give_one_kind() {
+        std::vector<ValueType> types = bodies_.empty() ? std::vector<ValueType>() : output_types(bodies_.front());
+        for (const Graph& body : bodies_) {
+            for (std::size_t i = 0; i < std::min(types.size(), body.outputs.size()); ++i) {
+                if (type_of(body, body.outputs[i]).kind == ValueKind::Number) types[i].kind = ValueKind::Number;
+            }
+        }
+        for (std::size_t i = 0; i < bodies_.size(); ++i) make_numbers(i, types);
     }
 
     /// The bodies, each with all captured values behind its own inputs.
@@ -137,6 +180,7 @@ TracedValues switch_any(const Traced& key, const std::vector<BodyFunction>& bran
         const auto added = bodies.add(fmt::format("branch {}", i), {}, branches[i]);
         if (!added) return given_up(tracer, of_line(added.error(), line), std::vector<Value>{Value(0.0)});
     }
+    bodies.give_one_kind();
     Equation equation{.operation = find_operation("switch"), .bodies = bodies.bodies()};
     if (equation.bodies.empty()) {
         return given_up(tracer, bad_input("switch_on: no branches were given; it takes one or more."),
@@ -159,6 +203,8 @@ TracedValues while_loop(std::span<const Traced> init, const std::function<Traced
         bodies.add("condition", init, [&](std::span<const Traced> values) { return TracedValues{condition(values)}; });
     if (added) added = bodies.add("step", init, step);
     if (!added) return given_up(tracer, of_line(added.error(), line), stand_ins_of(init));
+    if (const auto numbers = bodies.begun_with_numbers(init, 1))
+        return while_loop(*numbers, condition, step, limit, line);
     Equation equation{.operation = find_operation("while_loop"),
                       .attributes = {{"carries", integer(init.size())}, {"limit", integer(limit)}},
                       .bodies = bodies.bodies()};
@@ -233,6 +279,7 @@ Scanned scan(std::span<const Traced> init, std::span<const Traced> sequences,
     if (carries != init.size()) {
         return give_up(bad_input("scan: the step gives {} carries for {}.", carries, init.size()));
     }
+    if (const auto numbers = bodies.begun_with_numbers(init, 0)) return scan(*numbers, sequences, step, options, line);
     Equation equation{.operation = find_operation("scan"),
                       .attributes = {{"carries", integer(init.size())},
                                      {"sequences", integer(sequences.size())},

@@ -175,6 +175,14 @@ class SignatureWriter {
         if (const std::string* words = value.text()) text(*words);
         if (const double* real = value.number()) hasher_.add_values(std::span<const double>(real, 1));
         if (const bool* truth = value.boolean()) number(*truth ? 1 : 0);
+        if (const std::int64_t* integer = value.integer()) number(static_cast<std::uint64_t>(*integer));
+        if (const List* list = value.list()) {
+            number(list->items().size());
+            for (const Value& item : list->items()) {
+                type(type_of(item));
+                literal(item);
+            }
+        }
         if (const Tensor* tensor = value.tensor()) hasher_.add_values(tensor->values());
         if (const Record* record = value.record()) {
             for (const auto& [name, field] : record->fields()) literal(field);

@@ -9,14 +9,10 @@
 #include "group_value.hpp"
 #include "population_place.hpp"
 #include "tracer.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/hyper/operations.hpp"
 
 namespace yolk::hyper {
-
-Error detail::operand_error(std::size_t index, const Value& value, std::string_view wanted) {
-    if (index == kInside) return bad_input("It is {}; {} is wanted.", to_string(type_of(value)), wanted);
-    return bad_input("Its operand {} is {}; the body takes {}.", index, to_string(type_of(value)), wanted);
-}
 
 Result<Tensor> detail::numbers_in(const Value& value) {
     if (const Tensor* values = value.tensor()) return *values;
@@ -25,28 +21,16 @@ Result<Tensor> detail::numbers_in(const Value& value) {
 
 Result<Value> detail::parameters_of(const HostCall& call, const ParameterSpec& spec) {
     if (spec.is_text) return Value(std::string(call.text));
+    if (!call.numbers.empty()) return Value(Tensor::of_numbers({call.numbers.begin(), call.numbers.end()}));
     YOLK_TRY(Tensor values, Tensor::create(spec.shape, {call.parameters.begin(), call.parameters.end()}));
     return Value(std::move(values));
 }
 
-Result<Value> detail::field_from(const Value& record, const std::string& name) {
-    const std::string type = to_string(type_of(record));
-    if (record.record() == nullptr) return bad_input("It is {}; a record with a field '{}' is wanted.", type, name);
-    if (const Value* field = record.record()->find(name)) return *field;
-    return bad_input("It is {}, which has no field '{}'; that field is wanted.", type, name);
-}
-
-Error detail::field_error(Error error, const std::string& name, std::size_t index) {
-    if (!name.empty()) error = std::move(error).while_doing(fmt::format("reading field '{}'", name));
-    if (index == kInside) return error;
-    return std::move(error).while_doing(fmt::format("reading operand {}", index));
-}
-
-Result<double> detail::choice_from(const Value& value, const std::vector<std::string>& choices) {
-    for (std::size_t i = 0; i < choices.size(); ++i) {
-        if (value == Value(choices[i]) || value == Value(static_cast<double>(i))) return static_cast<double>(i);
-    }
-    return bad_input("It is {}; wanted is one of: {}.", to_string(value), fmt::join(choices, ", "));
+std::vector<double> written_numbers(const HostCall& call) {
+    if (!call.numbers.empty()) return {call.numbers.begin(), call.numbers.end()};
+    std::vector<double> numbers;
+    for (const float number : call.parameters) numbers.push_back(shortest(number));
+    return numbers;
 }
 
 Result<MatrixWeight> MatrixWeight::from_tensor(Tensor values, std::uint32_t noise_rank) {

@@ -175,9 +175,9 @@ Result<std::vector<Value>> evaluate_equation(const Equation& equation, std::span
 std::span<const Operation* const> operations() noexcept {
     static const std::vector<const Operation*> all = [] {
         std::vector<const Operation*> list;
-        for (const auto& part :
-             {elementwise_operations(), row_operations(), tensor_operations(), move_operations(),
-              structure_operations(), data_operations(), passing_operations(), control_operations()}) {
+        for (const auto& part : {elementwise_operations(), row_operations(), tensor_operations(), move_operations(),
+                                 structure_operations(), data_operations(), list_operations(), passing_operations(),
+                                 control_operations()}) {
             for (const Operation& operation : part) list.push_back(&operation);
         }
         return list;

@@ -84,7 +84,8 @@ Result<Types> switch_types(const Equation& equation, BodyTypes operands) {
     YOLK_TRY_VOID(expect_bodies(equation, equation.bodies.size()));
     const ValueType& key = operands[0];
     const bool one = key.kind == ValueKind::Tensor && key.shape.element_count().value_or(0) == 1;
-    if (key.kind != ValueKind::Boolean && key.kind != ValueKind::Number && !one)
+    const bool is_number = key.kind == ValueKind::Number || key.kind == ValueKind::Integer;
+    if (key.kind != ValueKind::Boolean && !is_number && !one)
         return operand_error(equation, operands, "first a key: a boolean, a number or a tensor of one element");
     if (key.kind == ValueKind::Boolean && equation.bodies.size() != 2) {
         return bad_input("switch: {} branches for a boolean key; it takes two, for false and for true.",
@@ -160,17 +161,12 @@ Result<Values> evaluate_while(const Equation& equation, std::span<const Value> o
     return values;
 }
 
-bool moves(const ValueType& type) {
-    if (type.kind != ValueKind::Record) return type.kind != ValueKind::Boolean;
-    return std::ranges::any_of(type.fields, [](const auto& field) { return moves(field.second); });
-}
-
 // Operands: carries, constants, cotangents of the carries that can move. Bodies: condition, step, the step's pullback,
 // of (carries, constants, cotangents) -> cotangents of carries, then of some constants, which add up over the steps.
 Result<Types> while_pullback_types(const Equation& equation, BodyTypes operands) {
     YOLK_TRY_VOID(expect_bodies(equation, 3));
     YOLK_TRY(const std::size_t carries, count_attribute(equation, "carries", operands.size()));
-    const auto moving = static_cast<std::size_t>(std::ranges::count_if(operands.first(carries), moves));
+    const auto moving = static_cast<std::size_t>(std::ranges::count_if(operands.first(carries), can_move));
     if (operands.size() < carries + moving)
         return operand_error(equation, operands, "carries, constants, and a cotangent for each carry that moves");
     YOLK_TRY_VOID(expect_inputs(equation, *equation.bodies[1], operands.first(operands.size() - moving)));
@@ -186,7 +182,7 @@ Result<Value> added(const Value& a, const Value& b) {
     if (const Record* record = a.record()) {
         Record::Fields fields = record->fields();
         for (auto& [name, field] : fields) {
-            if (!moves(type_of(field))) continue;
+            if (!can_move(type_of(field))) continue;
             YOLK_TRY(field, added(field, *b.record()->find(name)));
         }
         YOLK_TRY(Record sum, Record::create(std::move(fields)));
@@ -201,7 +197,7 @@ Result<Value> added(const Value& a, const Value& b) {
 Result<Values> evaluate_while_pullback(const Equation& equation, std::span<const Value> operands) {
     YOLK_TRY(const std::size_t carries, count_attribute(equation, "carries", operands.size()));
     std::size_t moving = 0;
-    for (std::size_t i = 0; i < carries; ++i) moving += moves(type_of(operands[i])) ? 1U : 0U;
+    for (std::size_t i = 0; i < carries; ++i) moving += can_move(type_of(operands[i])) ? 1U : 0U;
     std::vector<Values> steps;
     YOLK_TRY_VOID(run_loop(equation, operands.first(operands.size() - moving),
                            [&](const Values& values) { steps.push_back(values); }));
@@ -270,8 +266,11 @@ Result<Types> scan_types(const Equation& equation, BodyTypes operands) {
     for (std::size_t i = layout.carries; i < body.outputs.size(); ++i) {
         const ValueType element = output_type(body, i);
         if (element.kind != ValueKind::Tensor && element.kind != ValueKind::Number) {
-            return bad_input("scan: result {} of body '{}' is a {}; tensors and numbers can be stacked.",
-                             i - layout.carries, body.name, to_string(element));
+            return bad_input(
+                "scan: result {} of body '{}' is a {}; tensors and numbers can be stacked (to_number() makes a number "
+                "of "
+                "an integer).",
+                i - layout.carries, body.name, to_string(element));
         }
         types.push_back({ValueKind::Tensor, stacked_shape(layout.length, element)});
     }

@@ -12,7 +12,7 @@ namespace yolk::hyper {
 namespace {
 
 bool is_single(const ValueType& type) {
-    if (type.kind == ValueKind::Number) return true;
+    if (type.kind == ValueKind::Number || type.kind == ValueKind::Integer) return true;
     return type.kind == ValueKind::Tensor && type.shape.element_count().value_or(0) == 1;
 }
 
@@ -24,6 +24,8 @@ Result<Types> less_types(const Equation& equation, std::span<const ValueType> op
 }
 
 Result<Values> evaluate_less(const Equation&, std::span<const Value> operands) {
+    if (operands[0].integer() != nullptr && operands[1].integer() != nullptr)
+        return Values{Value(*operands[0].integer() < *operands[1].integer())};
     YOLK_TRY(const double a, operands[0].as_number());
     YOLK_TRY(const double b, operands[1].as_number());
     return Values{Value(a < b)};
@@ -31,7 +33,10 @@ Result<Values> evaluate_less(const Equation&, std::span<const Value> operands) {
 
 Result<Types> equal_types(const Equation& equation, std::span<const ValueType> operands) {
     YOLK_TRY_VOID(expect_operands(equation, operands, 2));
-    if (operands[0].kind != operands[1].kind) return operand_error(equation, operands, "two values of one kind");
+    const auto are = [&](ValueKind a, ValueKind b) { return operands[0].kind == a && operands[1].kind == b; };
+    const bool are_numbers = are(ValueKind::Integer, ValueKind::Number) || are(ValueKind::Number, ValueKind::Integer);
+    if (operands[0].kind != operands[1].kind && !are_numbers)
+        return operand_error(equation, operands, "two values of one kind");
     return Types{{ValueKind::Boolean, {}}};
 }
 
@@ -59,34 +64,45 @@ Result<Values> evaluate_not(const Equation&, std::span<const Value> operands) {
     return Values{Value(!*operands[0].boolean())};
 }
 
-constexpr std::string_view kHole = "{}";
-
-std::size_t holes(std::string_view pattern) {
-    std::size_t count = 0;
-    for (std::size_t at = pattern.find(kHole); at != std::string_view::npos; at = pattern.find(kHole, at + 2)) ++count;
-    return count;
+/// The texts around the places {} of a pattern, one more than there are places.
+Result<std::vector<std::string>> around_places(std::string_view pattern) {
+    std::vector<std::string> texts(1);
+    for (std::size_t at = 0; at < pattern.size(); ++at) {
+        const char brace = pattern[at];
+        const char next = at + 1 < pattern.size() ? pattern[at + 1] : '\0';
+        if (brace != '{' && brace != '}') {
+            texts.back() += brace;
+        } else if (next == brace) {
+            texts.back() += brace;
+            ++at;
+        } else if (brace == '{' && next == '}') {
+            texts.emplace_back();
+            ++at;
+        } else {
+            return bad_input(
+                "format: the pattern {} has a single {} at byte {}; {{}} takes a value, and {{{{ and }}}} write a "
+                "brace.",
+                to_line(Json(std::string(pattern))), brace, at);
+        }
+    }
+    return texts;
 }
 
 Result<Types> format_types(const Equation& equation, std::span<const ValueType> operands) {
     YOLK_TRY(const std::string pattern, text_attribute(equation, "pattern"));
-    if (holes(pattern) != operands.size()) {
+    YOLK_TRY(const std::vector<std::string> texts, around_places(pattern));
+    if (texts.size() - 1 != operands.size()) {
         return bad_input("format: {} values for the pattern \"{}\"; it has {} places {{}}.", operands.size(), pattern,
-                         holes(pattern));
+                         texts.size() - 1);
     }
     return Types{{ValueKind::Text, {}}};
 }
 
 Result<Values> evaluate_format(const Equation& equation, std::span<const Value> operands) {
     YOLK_TRY(const std::string pattern, text_attribute(equation, "pattern"));
-    std::string text;
-    std::size_t from = 0;
-    for (const Value& operand : operands) {
-        const std::size_t at = pattern.find(kHole, from);
-        text.append(pattern, from, at - from);
-        text += operand.text() != nullptr ? *operand.text() : to_line(to_json(operand));
-        from = at + kHole.size();
-    }
-    text.append(pattern, from);
+    YOLK_TRY(const std::vector<std::string> texts, around_places(pattern));
+    std::string text = texts.front();
+    for (std::size_t i = 0; i < operands.size(); ++i) text += text_of(operands[i]) + texts.at(i + 1);
     return Values{Value(std::move(text))};
 }
 
@@ -129,13 +145,13 @@ Result<Types> word_types(const Equation& equation, std::span<const ValueType> op
     YOLK_TRY_VOID(expect_operands(equation, operands, 1));
     YOLK_TRY_VOID(texts_attribute(equation, "words"));
     if (operands[0].kind != ValueKind::Text) return operand_error(equation, operands, "a text");
-    return Types{{ValueKind::Number, {}}};
+    return Types{{ValueKind::Integer, {}}};
 }
 
 Result<Values> evaluate_word(const Equation& equation, std::span<const Value> operands) {
     YOLK_TRY(const std::vector<std::string> words, texts_attribute(equation, "words"));
     const auto found = std::ranges::find(words, *operands[0].text());
-    if (found != words.end()) return Values{Value(static_cast<double>(found - words.begin()))};
+    if (found != words.end()) return Values{Value(static_cast<std::int64_t>(found - words.begin()))};
     return bad_input("word_index: {} is none of the words '{}'.", to_string(operands[0]), fmt::join(words, "', '"));
 }
 

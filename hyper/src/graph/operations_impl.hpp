@@ -24,6 +24,7 @@ using Values = std::vector<Value>;
 [[nodiscard]] std::span<const Operation> move_operations() noexcept;
 [[nodiscard]] std::span<const Operation> structure_operations() noexcept;
 [[nodiscard]] std::span<const Operation> data_operations() noexcept;
+[[nodiscard]] std::span<const Operation> list_operations() noexcept;
 [[nodiscard]] std::span<const Operation> passing_operations() noexcept;
 [[nodiscard]] std::span<const Operation> control_operations() noexcept;
 

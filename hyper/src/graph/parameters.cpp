@@ -10,6 +10,7 @@
 
 #include "yolk/abi/noise.h"
 #include "yolk/core/hash.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/core/noise.hpp"
 #include "yolk/core/utf8.hpp"
 #include "yolk/primitives/parameters.hpp"
@@ -49,10 +50,14 @@ std::uint32_t coordinates_of(const Field& field) {
     return field.kind == FieldKind::Choice ? static_cast<std::uint32_t>(field.choices.size()) : 1;
 }
 
-/// Bounds are doubles, natural values floats: the bounds' own floats are inside.
-bool is_inside(const Field& field, float value) {
+/// Bounds are doubles, natural values of reals floats: the bounds' own floats are inside.
+bool is_inside(const Field& field, double number) {
+    if (field.kind == FieldKind::Integer) return number >= field.lower && number <= field.upper;
+    const auto value = static_cast<float>(number);
     return value >= static_cast<float>(field.lower) && value <= static_cast<float>(field.upper);
 }
+
+constexpr double kMostInteger = 0x1p53;  // above it doubles, which fields are held in, skip integers
 
 Result<void> validate(const Field& field) {
     if (field.kind == FieldKind::Choice && field.choices.empty())
@@ -69,9 +74,12 @@ Result<void> validate(const Field& field) {
     }
     if (field.scale == FieldScale::Log && field.lower <= 0.0)
         return bad_input("{} has a log scale and the lower bound {}; it must be above 0.", named(field), field.lower);
+    if (field.kind == FieldKind::Integer && (field.lower < -kMostInteger || field.upper > kMostInteger))
+        return bad_input("{} is an integer with bounds {} to {}; they may be as far as 2^53 from 0.", named(field),
+                         field.lower, field.upper);
     if (field.kind == FieldKind::Integer && std::ceil(field.lower) > std::floor(field.upper))
         return bad_input("{}: there is no integer from {} to {}.", named(field), field.lower, field.upper);
-    if (!is_inside(field, static_cast<float>(field.initial)))
+    if (!is_inside(field, field.initial))
         return bad_input("{} has the default {}; its bounds are {} to {}.", named(field), field.initial, field.lower,
                          field.upper);
     return {};
@@ -118,9 +126,10 @@ Result<void> validate_values(const ParameterSpec& spec, const Tensor& values) {
         return bad_input("Values {} were given for '{}', which is {} of shape {}.", values.shape().to_string(),
                          spec.name, described(spec), spec.shape.to_string());
     }
+    const std::vector<double> numbers = spec.fields.empty() ? std::vector<double>() : written_numbers(values);
     for (std::size_t i = 0; i < values.values().size(); ++i) {
-        const float value = values.values()[i];
-        if (!std::isfinite(value))
+        const double value = numbers.empty() ? double{values.values()[i]} : numbers[i];
+        if (!std::isfinite(values.values()[i]))
             return bad_input("Value {} of '{}' is {}; parameters are finite.", i, spec.name, value);
         if (spec.fields.empty()) continue;
         const Field& field = spec.fields[i];
@@ -193,6 +202,40 @@ std::vector<float> to_natural(std::span<const Field> fields, std::span<const flo
         }
     }
     return natural;
+}
+
+std::vector<double> to_numbers(std::span<const Field> fields, std::span<const float> coordinates) {
+    const std::vector<float> natural = to_natural(fields, coordinates);
+    std::vector<double> numbers;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+        const Field& field = fields[i];
+        const bool is_integer = field.kind == FieldKind::Integer;
+        numbers.push_back(is_integer ? natural_of(field, coordinates[next])
+                                     : std::clamp(shortest(natural[i]), field.lower, field.upper));
+        next += coordinates_of(field);
+    }
+    return numbers;
+}
+
+std::vector<double> written_numbers(const Tensor& values) {
+    if (!values.numbers().empty()) return {values.numbers().begin(), values.numbers().end()};
+    std::vector<double> numbers;
+    for (const float value : values.values()) numbers.push_back(shortest(value));
+    return numbers;
+}
+
+Value field_value(const Field& field, double number) {
+    switch (field.kind) {
+        case FieldKind::Integer: return static_cast<std::int64_t>(std::llround(number));
+        case FieldKind::Boolean: return number > 0.5;
+        case FieldKind::Choice: {
+            const auto index = static_cast<std::size_t>(std::max(std::lround(number), 0L));
+            return field.choices.at(std::min(index, field.choices.size() - 1));
+        }
+        case FieldKind::Real: break;
+    }
+    return number;
 }
 
 void clamp_coordinates(std::span<const Field> fields, std::span<float> coordinates) {

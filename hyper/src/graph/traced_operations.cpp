@@ -12,7 +12,10 @@
 namespace yolk::hyper {
 namespace {
 
-bool is_number(const Traced& x) { return x.type().kind == ValueKind::Number; }
+bool is_number(const Traced& x) {
+    const ValueKind kind = x.type().kind;
+    return kind == ValueKind::Number || kind == ValueKind::Integer;
+}
 
 /// Whether the second operand of an elementwise operation is the larger one.
 bool is_second_larger(const Traced& a, const Traced& b) {
@@ -172,6 +175,14 @@ Traced logical_and(const Traced& a, const Traced& b, Line line) { return apply("
 Traced logical_or(const Traced& a, const Traced& b, Line line) { return apply("or", {a, b}, {}, line); }
 Traced logical_not(const Traced& a, Line line) { return apply("not", {a}, {}, line); }
 Traced select(const Traced& condition, const Traced& if_true, const Traced& if_false, Line line) {
+    // An integer beside a number is a number. Of a host call under way the kind comes later.
+    if (!Tracer::is_under_way(if_true) && !Tracer::is_under_way(if_false)) {
+        const ValueKind a = if_true.type().kind, b = if_false.type().kind;
+        if (a == ValueKind::Integer && b == ValueKind::Number)
+            return apply("select", {condition, apply("to_number", {if_true}, {}, line), if_false}, {}, line);
+        if (a == ValueKind::Number && b == ValueKind::Integer)
+            return apply("select", {condition, if_true, apply("to_number", {if_false}, {}, line)}, {}, line);
+    }
     return apply("select", {condition, if_true, if_false}, {}, line);
 }
 Traced format(std::string pattern, std::span<const Traced> values, Line line) {

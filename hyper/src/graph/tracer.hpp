@@ -76,6 +76,9 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     /// How many runs this one is inside of, bodies in bodies.
     [[nodiscard]] std::size_t nesting() const noexcept;
 
+    /// Whether it computes nothing (create_body).
+    [[nodiscard]] bool is_body() const noexcept { return body_; }
+
     void stick(Error error);  ///< the first one stays
     [[nodiscard]] const std::optional<Error>& error() const noexcept { return error_; }
     /// Reading past the tracer: recorded, warned about where it depends on a parameter.

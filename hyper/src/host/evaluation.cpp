@@ -8,18 +8,20 @@
 namespace yolk::hyper {
 namespace {
 
-Result<void> bind_value(const Graph& graph, VariableId id, const Value& value, const std::string& what,
+Result<void> bind_value(const Graph& graph, VariableId id, const Value& given_value, const std::string& what,
                         KnownValues& values) {
     if (id.value >= graph.variables.size()) {
         return bad_input("Graph '{}': {} is variable {}, but there are {}.", graph.name, what, id.value,
                          graph.variables.size());
     }
     const ValueType& wanted = graph.variables[id.value].type;
-    if (const ValueType given = type_of(value); given != wanted) {
+    auto value = conformed(given_value, wanted);
+    if (!value) return std::move(value).error().while_doing(fmt::format("taking {} of graph '{}'", what, graph.name));
+    if (const ValueType given = type_of(*value); given != wanted) {
         return bad_input("Graph '{}': {} is a {}, but a {} was traced; trace the graph again for it.", graph.name, what,
                          to_string(given), to_string(wanted));
     }
-    values[id.value] = value;
+    values[id.value] = *std::move(value);
     return {};
 }
 
@@ -98,7 +100,7 @@ Result<std::vector<Value>> evaluate_at(const Graph& graph, std::size_t equation,
     return results;
 }
 
-Result<void> check_results(const Graph& graph, std::size_t equation, std::span<const Value> results) {
+Result<void> check_results(const Graph& graph, std::size_t equation, std::span<Value> results) {
     const std::vector<VariableId>& ids = graph.equations[equation].results;
     std::string problem;
     if (results.size() != ids.size())
@@ -106,6 +108,9 @@ Result<void> check_results(const Graph& graph, std::size_t equation, std::span<c
     for (std::size_t i = 0; i < results.size() && problem.empty(); ++i) {
         if (ids[i].value >= graph.variables.size()) continue;
         const ValueType& wanted = graph.variables[ids[i].value].type;
+        auto fitting = conformed(results[i], wanted);
+        if (!fitting) return std::move(fitting).error().while_doing(describe(graph, equation));
+        results[i] = *std::move(fitting);
         if (const ValueType given = type_of(results[i]); given != wanted) {
             problem = fmt::format(
                 "a {} came back where a {} was traced; a function must keep its type and shape, whatever its "

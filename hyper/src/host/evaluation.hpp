@@ -26,8 +26,9 @@ using KnownValues = std::vector<std::optional<Value>>;
 /// In the caller's thread; exceptions become errors, errors name the equation.
 [[nodiscard]] Result<std::vector<Value>> evaluate_at(const Graph& graph, std::size_t equation,
                                                      std::span<const Value> operands);
-/// Errors, which name the equation: another number of results or other types than the graph's.
-[[nodiscard]] Result<void> check_results(const Graph& graph, std::size_t equation, std::span<const Value> results);
+/// Makes numbers of integers where the graph has those (conformed). Errors, which name the equation: another number of
+/// results or other types than the graph's.
+[[nodiscard]] Result<void> check_results(const Graph& graph, std::size_t equation, std::span<Value> results);
 /// The same errors, and a value that is known already. Nothing is stored then.
 [[nodiscard]] Result<void> store_results(const Graph& graph, std::size_t equation, std::vector<Value> results,
                                          KnownValues& values);

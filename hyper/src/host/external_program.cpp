@@ -31,45 +31,45 @@ std::string_view last_line(std::string_view text) {
     return text;
 }
 
-Json field_value(const Field& field, float value) {
-    switch (field.kind) {
-        case FieldKind::Integer: return std::llround(value);
-        case FieldKind::Boolean: return value > 0.5F;
-        case FieldKind::Choice: {
-            const auto index = static_cast<std::size_t>(std::max(std::lround(value), 0L));
-            return field.choices.at(std::min(index, field.choices.size() - 1));
-        }
-        case FieldKind::Real: break;
-    }
-    return shortest(value);
-}
-
 Json values_json(std::span<const Value> values) {
     Json array = Json::array();
     for (const Value& value : values) array.push_back(to_json(value));
     return array;
 }
 
+/// What a program prints as 1 at one call and as .5 at another is of one kind, a number: integers become numbers where
+/// a double holds them. What is in lists stays.
+Value of_numbers(Value value) {
+    if (value.integer() != nullptr) {
+        const Result<double> number = value.as_number();
+        return number ? Value(*number) : value;
+    }
+    if (value.record() == nullptr) return value;
+    Record::Fields fields = value.record()->fields();
+    for (auto& [name, field] : fields) field = of_numbers(std::move(field));
+    return Record::create(std::move(fields)).value_or(Record());  // of these names and this depth before
+}
+
 Result<std::string> request(std::span<const Field> fields, const HostCall& call) {
     Json parameters = Json::array();
+    const std::vector<double> numbers = written_numbers(call);
     if (fields.empty()) {
-        for (const float value : call.parameters) parameters.push_back(field_value({}, value));
-    } else if (fields.size() != call.parameters.size()) {
-        return bad_input("It has {} fields, but {} parameters were given.", fields.size(), call.parameters.size());
+        parameters = numbers;
+    } else if (fields.size() != numbers.size()) {
+        return bad_input("It has {} fields, but {} parameters were given.", fields.size(), numbers.size());
     } else {
         parameters = Json::object();
         for (std::size_t i = 0; i < fields.size(); ++i) {
-            parameters[fields[i].name] = field_value(fields[i], call.parameters[i]);
+            parameters[fields[i].name] = to_json(field_value(fields[i], numbers[i]));
         }
     }
     return to_line({{"parameters", std::move(parameters)}, {"operands", values_json(call.operands)}}) + "\n";
 }
 
-}  // namespace
-
-Result<Value> program_answer(const Program& program, const ProgramRun& run) {
+/// With the integers of the line.
+Result<Value> answer_of(const Program& program, const ProgramRun& run) {
     const std::string& name = program.command.front();
-    if (program.answer == ProgramAnswer::ExitStatus) return Value(run.status);
+    if (program.answer == ProgramAnswer::ExitStatus) return Value(static_cast<double>(run.status));
     if (program.answer == ProgramAnswer::Success) return Value(run.status == 0 ? 1.0 : 0.0);
     if (run.status != 0 && !program.any_status) {
         return bad_input(
@@ -92,42 +92,49 @@ Result<Value> program_answer(const Program& program, const ProgramRun& run) {
     if (value) return value;
     return bad_input(
         "Program '{}' printed {} at the end, which is not an answer: {} Give a number, true or false, \"text\", an "
-        "array of numbers or an object of those.{}",
+        "array or an object of those.{}",
         name, quoted(line), value.error().message, quoted_errors(run.error_tail));
 }
 
+}  // namespace
+
+Result<Value> program_answer(const Program& program, const ProgramRun& run) {
+    YOLK_TRY(Value answer, answer_of(program, run));
+    return of_numbers(std::move(answer));
+}
+
 Result<HostFunctionPtr> host_function_from_program(std::string name, Program program, std::vector<Field> fields,
-                                                   HostOptions options) {
+                                                   HostOptions options, std::optional<Value> stand_in) {
     YOLK_TRY_VOID(check_program(program));
     if (!fields.empty()) YOLK_TRY_VOID(validate(fields));
     if (options.timeout.count() == 0) options.timeout = program.timeout;
     // Its own is for calls outside a pool, which asks it to stop.
     HostFunction function{.name = std::move(name), .run = {}, .options = options};
     if (program.answer == ProgramAnswer::WholeText) function.stand_in = Value("");
-    function.run = [program = std::move(program), fields = std::move(fields)](const HostCall& call) -> Result<Value> {
+    if (stand_in) function.stand_in = *stand_in;
+    function.run = [program = std::move(program), fields = std::move(fields),
+                    type = stand_in ? std::optional(type_of(*stand_in))
+                                    : std::nullopt](const HostCall& call) -> Result<Value> {
         YOLK_TRY(const std::string input, request(fields, call));
         YOLK_TRY(const ProgramRun run, run_program(program, input, call.stop));
-        return program_answer(program, run);
+        if (!type) return program_answer(program, run);
+        YOLK_TRY(Value answer, answer_of(program, run));
+        return conformed(std::move(answer), *type);
     };
     return std::make_shared<const HostFunction>(std::move(function));
 }
 
 Result<AnyHyperfunction> program_hyperfunction(std::string name, Program program, std::vector<Field> fields,
                                                std::size_t arity, HyperfunctionOptions options) {
-    std::vector<float> initial;
+    std::vector<double> initial;
     initial.reserve(fields.size());
-    for (const Field& field : fields) initial.push_back(static_cast<float>(field.initial));
+    for (const Field& field : fields) initial.push_back(field.initial);
     AnyHyperfunction::Parts parts{
         .spec = {.name = name, .shape = {fields.size()}, .fields = fields, .optimize = options.optimize},
-        .values = Tensor::vector(std::move(initial)),
+        .values = Tensor::of_numbers(std::move(initial)),
         .arity = arity};
-    YOLK_TRY(parts.host,
-             host_function_from_program(std::move(name), std::move(program), std::move(fields), options.host));
-    if (options.stand_in) {
-        HostFunction function = *parts.host;
-        function.stand_in = *options.stand_in;
-        parts.host = std::make_shared<const HostFunction>(std::move(function));
-    }
+    YOLK_TRY(parts.host, host_function_from_program(std::move(name), std::move(program), std::move(fields),
+                                                    options.host, std::move(options.stand_in)));
     parts.stand_in = parts.host->stand_in;
     return AnyHyperfunction(std::move(parts));
 }

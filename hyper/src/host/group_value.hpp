@@ -19,7 +19,10 @@ namespace yolk::hyper {
 /// The call points to the value and the operands.
 [[nodiscard]] inline HostCall host_call_of(const Value& group, std::span<const Value> operands) {
     HostCall call{.parameters = {}, .operands = operands, .stop = {}};
-    if (const Tensor* numbers = group.tensor()) call.parameters = numbers->values();
+    if (const Tensor* numbers = group.tensor()) {
+        call.parameters = numbers->values();
+        call.numbers = numbers->numbers();
+    }
     if (const std::string* text = group.text()) call.text = *text;
     return call;
 }
@@ -31,6 +34,7 @@ namespace yolk::hyper {
     const HostCall call = host_call_of(group, {});
     task.parameters = call.parameters;
     task.text = call.text;
+    task.numbers = call.numbers;
     return task;
 }
 

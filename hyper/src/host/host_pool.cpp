@@ -56,6 +56,8 @@ void own_parameters(HostJob& job) {
     job.task.parameters = job.owned;
     job.owned_text = job.task.text;
     job.task.text = job.owned_text;
+    job.owned_numbers.assign(job.task.numbers.begin(), job.task.numbers.end());
+    job.task.numbers = job.owned_numbers;
 }
 
 std::uint64_t most_abandoned(const HostPool::Options& options) noexcept {

@@ -38,6 +38,7 @@ struct HostJob {
     HostTask task;
     std::vector<float> owned{};  ///< the parameters, where the caller may not wait for the call
     std::string owned_text{};    ///< likewise
+    std::vector<double> owned_numbers{};
     HostPool::Done done;
     ModelLayers models{};  ///< in force where it was submitted
     std::uint64_t number = 0;

@@ -182,7 +182,8 @@ void HostPool::Impl::work_loop(std::uint64_t id) {
         const HostCall call{.parameters = job->task.parameters,
                             .operands = job->task.operands,
                             .stop = attempt->stop.get_token(),
-                            .text = job->task.text};
+                            .text = job->task.text,
+                            .numbers = job->task.numbers};
         lock.unlock();
         Result<Value> result = [&] {
             const ModelScope models(job->models);

@@ -55,6 +55,11 @@ class MemoKey {
         if (const std::string* words = value.text()) text(*words);
         if (const double* real = value.number()) raw(*real);
         if (const bool* truth = value.boolean()) raw(*truth);
+        if (const std::int64_t* integer = value.integer()) raw(*integer);
+        if (const List* list = value.list()) {
+            number(list->items().size());
+            for (const Value& item : list->items()) add(item);
+        }
         if (const Record* record = value.record()) {
             number(record->fields().size());
             for (const auto& [name, field] : record->fields()) {
@@ -66,6 +71,8 @@ class MemoKey {
             number(tensor->shape().rank());
             for (const std::uint64_t extent : tensor->shape().extents()) number(extent);
             for (const float element : tensor->values()) raw(element);
+            number(tensor->numbers().size());
+            for (const double exact : tensor->numbers()) raw(exact);
         }
     }
 

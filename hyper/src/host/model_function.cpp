@@ -17,34 +17,24 @@ namespace {
 
 using chat::Schema;
 
-bool is_of_numbers(const Schema& schema) {
-    return schema.kind == Schema::Kind::Int || schema.kind == Schema::Kind::Float || schema.kind == Schema::Kind::Bool;
-}
-
-/// What a dry run goes on with. Errors: what a record cannot hold, by its path.
-Result<Value> first_value(const Schema& schema, const std::string& path) {
+/// What a dry run goes on with.
+Result<Value> first_value(const Schema& schema) {
     switch (schema.kind) {
         case Schema::Kind::Str: return Value("");
-        case Schema::Kind::Int:
+        case Schema::Kind::Int: return Value(0);
         case Schema::Kind::Float: return Value(0.0);
         case Schema::Kind::Bool: return Value(false);
         case Schema::Kind::Enum: return Value(schema.values.empty() ? std::string() : schema.values.front());
-        case Schema::Kind::List: break;
-        case Schema::Kind::Doc: {
-            Record::Fields fields;
-            for (const chat::Field& field : schema.fields) {
-                YOLK_TRY(Value value, first_value(field.schema, path + "." + field.name));
-                fields.emplace_back(field.name, std::move(value));
-            }
-            YOLK_TRY(Record record, Record::create(std::move(fields)));
-            return Value(std::move(record));
-        }
+        case Schema::Kind::List: return Value(List());
+        case Schema::Kind::Doc: break;
     }
-    if (schema.item.size() == 1 && is_of_numbers(schema.item.front())) return Value(Tensor::filled({1}, 0.0F));
-    return bad_input(
-        "schema_call: {} is a list of texts, lists or documents; a graph holds lists of numbers or booleans. Ask for "
-        "one text, or for a document with a field for each.",
-        path);
+    Record::Fields fields;
+    for (const chat::Field& field : schema.fields) {
+        YOLK_TRY(Value value, first_value(field.schema));
+        fields.emplace_back(field.name, std::move(value));
+    }
+    YOLK_TRY(Record record, Record::create(std::move(fields)));
+    return Value(std::move(record));
 }
 
 /// Of a reply that has passed its schema.
@@ -52,14 +42,17 @@ Result<Value> reply_value(const Schema& schema, const Json& json) {
     switch (schema.kind) {
         case Schema::Kind::Str:
         case Schema::Kind::Enum: return Value(json.get<std::string>());
-        case Schema::Kind::Int:
+        case Schema::Kind::Int: return Value(json.get<std::int64_t>());
         case Schema::Kind::Float: return Value(json.get<double>());
         case Schema::Kind::Bool: return Value(json.get<bool>());
         case Schema::Kind::List: {
-            std::vector<float> values;
-            for (const Json& item : json)
-                values.push_back(item.is_boolean() ? (item.get<bool>() ? 1.0F : 0.0F) : item.get<float>());
-            return Value(Tensor::vector(std::move(values)));
+            List::Items items;
+            for (const Json& item : json) {
+                YOLK_TRY(Value value, reply_value(schema.item.front(), item));
+                items.push_back(std::move(value));
+            }
+            YOLK_TRY(List list, List::create(std::move(items)));
+            return Value(std::move(list));
         }
         case Schema::Kind::Doc: break;
     }
@@ -78,7 +71,16 @@ Result<std::int64_t> whole(const std::string& name, double value) {
     return std::llround(std::clamp(value, -kMost, kMost));
 }
 
-Result<void> set_number(chat::Request& request, const std::string& name, double value) {
+Result<void> set_number(chat::Request& request, const std::string& name, const Value& given) {
+    if (given.integer() != nullptr && name == "seed") {
+        request.seed = *given.integer();
+        return {};
+    }
+    if (given.integer() != nullptr && name == "max_tokens") {
+        request.max_tokens = *given.integer();
+        return {};
+    }
+    YOLK_TRY(const double value, given.as_written_number());
     if (name == "temperature") request.temperature = value;
     if (name == "top_p") request.top_p = value;
     if (name == "presence_penalty") request.presence_penalty = value;
@@ -94,19 +96,19 @@ Result<void> set_number(chat::Request& request, const std::string& name, double 
 }
 
 /// The numbers of an LmParam (5) or an LmTokenParam (6), in the order of their fields.
-Result<void> set_sampling(chat::Request& request, std::span<const float> numbers, std::int64_t token_limit) {
+Result<void> set_sampling(chat::Request& request, std::span<const double> numbers, std::int64_t token_limit) {
     if (numbers.empty()) return {};
     if (numbers.size() != 5 && numbers.size() != 6) {
         return bad_input("The call is sampled by {} numbers; an LmParam has 5, an LmTokenParam 6.", numbers.size());
     }
-    request.temperature = double{numbers[0]};
-    request.top_p = double{numbers[1]};
-    request.presence_penalty = double{numbers[2]};
-    request.frequency_penalty = double{numbers[3]};
+    request.temperature = numbers[0];
+    request.top_p = numbers[1];
+    request.presence_penalty = numbers[2];
+    request.frequency_penalty = numbers[3];
     if (numbers.size() == 6) {
-        YOLK_TRY(request.max_tokens, whole("max_tokens", double{numbers[5]}));
+        YOLK_TRY(request.max_tokens, whole("max_tokens", numbers[5]));
     } else {
-        const double fraction = std::isnan(numbers[4]) ? 0.0 : std::clamp(double{numbers[4]}, 0.0, 1.0);
+        const double fraction = std::isnan(numbers[4]) ? 0.0 : std::clamp(numbers[4], 0.0, 1.0);
         request.max_tokens = LmParam{.max_tokens_fraction = fraction}.max_tokens(token_limit);
     }
     return {};
@@ -119,11 +121,10 @@ Result<chat::Request> request_of(const ModelCall& call, const HostCall& given) {
                          given.operands.size(), settings, call.roles.size(), call.guards);
     }
     chat::Request request{.model = call.model, .stop = call.stop, .schema = call.schema};
-    YOLK_TRY_VOID(set_sampling(request, given.parameters, call.token_limit));
+    YOLK_TRY_VOID(set_sampling(request, written_numbers(given), call.token_limit));
     for (std::size_t i = 0; i < settings; ++i) {
-        auto value = given.operands[i].as_number();
-        if (!value) return std::move(value).error().while_doing("reading the setting '" + call.settings[i] + "'");
-        YOLK_TRY_VOID(set_number(request, call.settings[i], *value));
+        auto set = set_number(request, call.settings[i], given.operands[i]);
+        if (!set) return std::move(set).error().while_doing("reading the setting '" + call.settings[i] + "'");
     }
     for (std::size_t i = 0; i < call.roles.size(); ++i) {
         const Value& content = given.operands[settings + i];
@@ -200,7 +201,7 @@ class KnownFunctions {
 Result<HostFunctionPtr> model_function(ModelCall call, HostOptions options, std::optional<Value> stand_in) {
     if (call.schema) {
         YOLK_TRY_VOID(chat::check_schema(*call.schema));
-        YOLK_TRY(Value first, first_value(*call.schema, "$"));
+        YOLK_TRY(Value first, first_value(*call.schema));
         if (!stand_in) stand_in = std::move(first);
     }
     static KnownFunctions known;

@@ -41,6 +41,11 @@ void append_value(std::string& bytes, const Value& value) {
     } else if (const hyper::Record* record = value.record()) {
         append(bytes, record->fields().size());
         for (const auto& [name, field] : record->fields()) append_value(bytes, field);
+    } else if (const std::int64_t* integer = value.integer()) {
+        append(bytes, *integer);
+    } else if (const hyper::List* list = value.list()) {
+        append(bytes, list->items().size());
+        for (const Value& item : list->items()) append_value(bytes, item);
     } else {
         append(bytes, *value.boolean());
     }

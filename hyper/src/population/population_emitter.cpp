@@ -23,7 +23,7 @@ void append_floats(const Value& value, const Shape& shape, std::vector<std::uint
             words.push_back(std::bit_cast<std::uint32_t>(x));
         return;
     }
-    const auto number = static_cast<float>(value.as_number().value_or(0.0));
+    const float number = as_fp32(value);
     words.insert(words.end(), shape.element_count().value_or(0), std::bit_cast<std::uint32_t>(number));
 }
 

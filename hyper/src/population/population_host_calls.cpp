@@ -15,7 +15,7 @@ std::vector<Result<Value>> run_tasks(HostPool* pool, std::span<const HostTask> t
     std::vector<Result<Value>> results;
     results.reserve(tasks.size());
     for (const HostTask& task : tasks) {
-        auto result = run_caught(*task.function, {task.parameters, task.operands, {}, task.text});
+        auto result = run_caught(*task.function, {task.parameters, task.operands, {}, task.text, task.numbers});
         if (!result) result = std::move(result).error().while_doing(fmt::format("running {}", task.label));
         results.push_back(std::move(result));
     }

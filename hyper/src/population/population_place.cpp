@@ -76,12 +76,14 @@ std::string reason_for_host(const Graph& graph, const Equation& equation, std::s
     for (const VariableId id : equation.results) {
         const ValueType& type = graph.variables[id.value].type;
         if (type.kind != ValueKind::Tensor)
-            return fmt::format("{} of a {} has no kernel", equation.operation->name, to_string(type.kind));
+            return fmt::format("{} of {} {} has no kernel", equation.operation->name,
+                               type.kind == ValueKind::Integer ? "an" : "a", to_string(type.kind));
         if (element_count(type) == 0) return fmt::format("{} gives no element", equation.operation->name);
     }
     for (const Operand& operand : operands) {
-        if (operand.type.kind != ValueKind::Tensor && operand.type.kind != ValueKind::Number)
-            return fmt::format("{} of a {} has no kernel", equation.operation->name, to_string(operand.type.kind));
+        const ValueKind kind = operand.type.kind;
+        if (kind != ValueKind::Tensor && kind != ValueKind::Number && kind != ValueKind::Integer)
+            return fmt::format("{} of a {} has no kernel", equation.operation->name, to_string(kind));
         if (element_count(operand.type) == 0) return fmt::format("{} of no element", equation.operation->name);
         if (operand.traits.words && !rule->takes_words && operand.traits.below > kMostNumbers)
             return fmt::format("{} of indices up to {} has no kernel", equation.operation->name, operand.traits.below);

@@ -38,8 +38,8 @@ struct Source {
 
 /// A group's values at search coordinates; weights are their own.
 [[nodiscard]] inline Result<Tensor> natural_tensor(const ParameterSpec& spec, std::span<const float> coordinates) {
-    return Tensor::create(spec.shape, spec.fields.empty() ? std::vector<float>(coordinates.begin(), coordinates.end())
-                                                          : to_natural(spec.fields, coordinates));
+    if (!spec.fields.empty()) return Tensor::of_numbers(to_numbers(spec.fields, coordinates));
+    return Tensor::create(spec.shape, std::vector<float>(coordinates.begin(), coordinates.end()));
 }
 
 /// Which values are taken for the same in all examples of a group.

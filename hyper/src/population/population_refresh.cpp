@@ -24,12 +24,15 @@ Result<void> take_inputs(TracedExample& example, const std::map<std::string, Val
         if (found == inputs.end())
             return bad_input("Graph '{}' has the input '{}', which was not given; give all it was traced with.",
                              graph.name, key);
-        const ValueType given = type_of(found->second);
-        if (given != graph.variables[id.value].type) {
+        const ValueType& wanted = graph.variables[id.value].type;
+        auto value = conformed(found->second, wanted);
+        if (!value) return std::move(value).error().while_doing(fmt::format("reading input '{}'", key));
+        const ValueType given = type_of(*value);
+        if (given != wanted) {
             return bad_input("Input '{}' is a {}, but a {} was traced; trace the graph again for it.", key,
-                             to_string(given), to_string(graph.variables[id.value].type));
+                             to_string(given), to_string(wanted));
         }
-        example.values[id.value] = found->second;
+        example.values[id.value] = *std::move(value);
     }
     if (inputs.size() == graph.inputs.size()) return {};
     return bad_input("{} inputs were given for graph '{}', which has {}; give those it was traced with.", inputs.size(),

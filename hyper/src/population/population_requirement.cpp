@@ -14,7 +14,7 @@ namespace {
 Result<Types> required_types(const Equation& equation, std::span<const ValueType> operands) {
     YOLK_TRY_VOID(expect_operands(equation, operands, 1));
     const bool one = operands[0].kind == ValueKind::Tensor && operands[0].shape.element_count().value_or(0) == 1;
-    if (!one && operands[0].kind != ValueKind::Number)
+    if (!one && operands[0].kind != ValueKind::Number && operands[0].kind != ValueKind::Integer)
         return operand_error(equation, operands, "a number or a tensor of one element");
     return Types{operands[0]};
 }

@@ -27,8 +27,7 @@ void write_floats(const Value& value, std::uint64_t count, float* to) {
         std::copy(tensor->values().begin(), tensor->values().end(), to);
         return;
     }
-    const double* number = value.number();
-    std::fill(to, to + count, number == nullptr ? 0.0F : static_cast<float>(*number));
+    std::fill(to, to + count, as_fp32(value));
 }
 
 }  // namespace

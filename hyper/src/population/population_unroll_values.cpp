@@ -16,6 +16,16 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kLogic{"less", "equal", "and", "or", "not", "select", "to_number"};
 
+std::string with_article(ValueKind kind) {
+    return std::string(kind == ValueKind::Integer ? "an " : "a ") + std::string(to_string(kind));
+}
+
+/// What no kernel holds.
+bool is_whole_on_host(const ValueType& type) {
+    return type.kind == ValueKind::Text || type.kind == ValueKind::Record || type.kind == ValueKind::List ||
+           type.kind == ValueKind::Integer;
+}
+
 /// The least fp32 that is not less than x, and the greatest that is not more.
 float rounded_up(double x) {
     const auto near = static_cast<float>(x);
@@ -125,14 +135,14 @@ Held UnrollWriter::choose(const Atom& mask, const Held& a, const Held& b, const 
         return chosen;
     }
     if (!varies(mask) && a.plain && b.plain) {
-        if (type.kind == ValueKind::Text || type.kind == ValueKind::Record || (!varies(a) && !varies(b)))
+        if (is_whole_on_host(type) || (!varies(a) && !varies(b)))
             return {.plain = (*this)("select", {truth(mask), *a.plain, *b.plain}), .maker = maker_};
     }
-    if (type.kind == ValueKind::Text || type.kind == ValueKind::Record)
-        return lacking(fmt::format("a {} differs between candidates", to_string(type.kind)));
+    if (is_whole_on_host(type))
+        return lacking(fmt::format("{} that differs between candidates is on the host", with_article(type.kind)));
     const std::optional<Atom> first = single(a, type.kind), second = single(b, type.kind);
     if (!first || !second)
-        return lacking(fmt::format("a {} that differs between candidates is on the host", to_string(type.kind)));
+        return lacking(fmt::format("{} that differs between candidates is on the host", with_article(type.kind)));
     return {.single = (*this)("where", {mask, *first, *second}), .maker = maker_};
 }
 
@@ -140,7 +150,7 @@ Held UnrollWriter::choose(const Atom& mask, const Held& a, const Held& b, const 
 Atom UnrollWriter::less_beside(const Atom& x, const Atom& number, bool x_is_first, bool is_shared) {
     const auto* literal = std::get_if<Value>(&number);
     if (is_shared && literal != nullptr) {
-        const double n = *literal->number();
+        const double n = literal->as_number().value_or(0.0);  // an integer that no double holds is an error before
         // x < n exactly where x is less than the next fp32 that is not below n; the other way round likewise.
         if (x_is_first) return (*this)("less_than", {x, Value(Tensor::vector({rounded_up(n)}))});
         return (*this)("less_than", {Value(Tensor::vector({rounded_down(n)})), x});
@@ -182,6 +192,7 @@ Held UnrollWriter::logic(const Equation& equation, std::span<const Held> operand
     const std::string_view name = equation.operation->name;
     if (name == "select") return select(operands, types[1]);
     if (name == "to_number") {
+        if (find_attribute(equation, "as") != nullptr) return lacking("a number as it is written is made on the host");
         if (const std::optional<Atom> number = single(operands[0], types[0].kind))
             return {.single = *number, .maker = maker_};
         return lacking("a number that differs between candidates is in double, on the host");

@@ -57,7 +57,7 @@ void append_value(std::string& out, const Value& value, std::size_t level) {
         }
         return;
     }
-    out += value.text() != nullptr ? *value.text() : to_string(value);
+    out += value.tensor() != nullptr ? to_string(value) : text_of(value);
     out += "\n\n";
 }
 

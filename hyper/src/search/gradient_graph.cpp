@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "batching.hpp"
 #include "graph_copy.hpp"
 #include "population_refresh.hpp"
 #include "yolk/hyper/batch.hpp"
@@ -39,7 +40,8 @@ Result<Graph> derivatives_of(const Graph& graph, std::span<const std::string> gr
 Result<Value> stack_of(const std::string& name, const ValueType& type, std::span<const Value* const> elements) {
     std::vector<float> values;
     for (const Value* element : elements) {
-        if (type_of(*element) != type) {
+        const bool is_number = type.kind == ValueKind::Number && element->integer() != nullptr;
+        if (!is_number && type_of(*element) != type) {
             return bad_input("Input '{}' is {} in one example and {} in another of the same structure.", name,
                              to_string(type), to_string(type_of(*element)));
         }
@@ -122,7 +124,7 @@ Result<std::map<std::string, Value>> stacked_inputs(const Graph& scored,
             if (found == inputs.end()) return bad_input("An example has no input '{}'; the others have.", name);
             elements.push_back(&found->second);
         }
-        if (type.kind == ValueKind::Text) {
+        if (batched_form(type) == Batched::Form::Listed) {
             for (std::uint32_t e = 0; e < size; ++e) stacked.emplace(fmt::format("{} {}", name, e), *elements[e]);
             continue;
         }

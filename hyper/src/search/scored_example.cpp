@@ -42,7 +42,8 @@ Result<Graph> reward_graph(const Metric& metric, const ScoredOutputs& scored, co
 /// What the metric gave, as a tensor [1].
 Result<Atom> as_reward(const Metric& metric, GraphBuilder& builder, const Atom& given) {
     const ValueType type = builder.type(given);
-    if (type.kind == ValueKind::Number) return builder.apply("multiply", {given, Value(Tensor::vector({1.0F}))});
+    if (type.kind == ValueKind::Number || type.kind == ValueKind::Integer)
+        return builder.apply("multiply", {given, Value(Tensor::vector({1.0F}))});
     if (type.kind != ValueKind::Tensor || type.shape.element_count().value_or(0) != 1) {
         return bad_input("Metric '{}' gives {}; a reward is a number or a tensor of one element.", metric.name,
                          to_string(type));
@@ -101,12 +102,15 @@ Result<TracedExample> scored_example(const TracedExample& example, const Metric&
     const Graph& graph = example.graph;
     YOLK_TRY(const ScoredOutputs given, scored_outputs(graph, metric));
     if (metric.check) YOLK_TRY_VOID(metric.check(given.type, expected));
-    YOLK_TRY(const Graph rewards, reward_graph(metric, given, type_of(expected)));
+    // 1 beside .5 in another example: one structure for both.
+    ValueType wanted_type = type_of(expected);
+    if (wanted_type.kind == ValueKind::Integer) wanted_type.kind = ValueKind::Number;
+    YOLK_TRY(const Graph rewards, reward_graph(metric, given, wanted_type));
 
     GraphBuilder builder(graph.name);
     Mapping mapping(graph);
     copy_interface(graph, builder, mapping);
-    const VariableId wanted = builder.input(kExpectedInput, type_of(expected));
+    const VariableId wanted = builder.input(kExpectedInput, wanted_type);
     for (const Equation& equation : graph.equations) YOLK_TRY_VOID(copy_equation(graph, equation, mapping, builder));
     std::vector<Atom> operands;
     for (const std::size_t output : given.outputs) operands.push_back(mapping(graph.outputs[output]));
@@ -122,7 +126,7 @@ Result<TracedExample> scored_example(const TracedExample& example, const Metric&
         const Atom to = mapping(Atom(VariableId(id)));
         if (const auto* variable = std::get_if<VariableId>(&to)) scored.values[variable->value] = example.values[id];
     }
-    scored.values[wanted.value] = expected;
+    YOLK_TRY(scored.values[wanted.value], conformed(expected, wanted_type));
     YOLK_TRY_VOID(evaluate_data(scored, graph.equations.size()));
     return scored;
 }

@@ -90,9 +90,11 @@ Result<void> validate(const OptimizeOptions& options) {
     return options.search != nullptr ? Result<void>() : evolve::validate(options.evolution);
 }
 
-Result<OptimizeOutcome> System::optimize(std::span<const Example> examples, const Metric& metric,
+Result<OptimizeOutcome> System::optimize(std::span<const Example> given, const Metric& metric,
                                          const OptimizeOptions& options) {
     YOLK_TRY_VOID(validate(options));
+    std::vector<Example> room;
+    YOLK_TRY(const std::span<const Example> examples, of_one_kind(given, room));
     if (options.examples_per_step > examples.size()) {
         return bad_input("{} examples per step were asked for, but {} are there; give at most as many, or 0 for all.",
                          options.examples_per_step, examples.size());

@@ -39,6 +39,7 @@ struct StoredGroup {
     std::vector<StoredField> fields;
     const StoredTensor* values = nullptr;  ///< one of the two
     const std::string* text = nullptr;
+    std::vector<double> numbers{};  ///< of fields, before they were rounded to fp32; empty: no file of before has them
 };
 
 bool is_stored(const ParameterGroup& group) { return group.spec.is_text || !group.values.values().empty(); }
@@ -46,7 +47,8 @@ bool is_stored(const ParameterGroup& group) { return group.spec.is_text || !grou
 /// Where the metadata have a group's text.
 std::string text_key(const std::string& group) { return "text of " + group; }
 
-Json describe(const ParameterSpec& spec) {
+Json describe(const ParameterGroup& group) {
+    const ParameterSpec& spec = group.spec;
     Json fields = Json::array();
     for (const Field& field : spec.fields) {
         Json described{{"name", field.name},
@@ -60,6 +62,7 @@ Json describe(const ParameterSpec& spec) {
     Json described{{"name", spec.name}, {"optimize", spec.optimize}, {"fields", std::move(fields)}};
     if (spec.noise_rank != 0) described["noise_rank"] = spec.noise_rank;
     if (spec.is_text) described["kind"] = "text";
+    if (!spec.fields.empty()) described["numbers"] = written_numbers(group.values);
     return described;
 }
 
@@ -115,6 +118,23 @@ Result<void> find_values(StoredGroup& group, const Json& described, const Tensor
     return {};
 }
 
+/// The numbers of its fields. Errors: others than the tensor has in fp32.
+Result<void> find_numbers(StoredGroup& group, const Json& described, std::string_view what) {
+    const auto list = described.find("numbers");
+    if (list == described.end() || group.values == nullptr) return {};
+    const auto refused = [&] {
+        return damaged(what, fmt::format("the numbers of '{}' are not its values", group.name));
+    };
+    if (!list->is_array() || list->size() != group.values->values.size()) return refused();
+    for (const Json& number : *list) {
+        if (!number.is_number()) return refused();
+        group.numbers.push_back(number.get<double>());
+        if (static_cast<float>(group.numbers.back()) != group.values->values[group.numbers.size() - 1])
+            return refused();
+    }
+    return {};
+}
+
 Result<std::vector<StoredGroup>> read_groups(const TensorFile& file, std::string_view what) {
     const std::string* const text = file.find_metadata("groups");
     if (text == nullptr) return damaged(what, "it has no list of groups");
@@ -129,6 +149,7 @@ Result<std::vector<StoredGroup>> read_groups(const TensorFile& file, std::string
         YOLK_TRY(group.fields, read_fields(described, what, group.name));
         if (!names.insert(group.name).second) return damaged(what, fmt::format("it names '{}' twice", group.name));
         YOLK_TRY_VOID(find_values(group, described, file, what));
+        YOLK_TRY_VOID(find_numbers(group, described, what));
         groups.push_back(std::move(group));
     }
     const auto numeric = static_cast<std::size_t>(
@@ -246,7 +267,7 @@ Result<void> save_state(const System& system, const std::filesystem::path& path,
     Json groups = Json::array();
     for (const ParameterGroup& group : system.parameters().groups()) {
         if (!is_stored(group)) continue;
-        groups.push_back(describe(group.spec));
+        groups.push_back(describe(group));
         if (group.spec.is_text) {
             texts.emplace_back(text_key(group.spec.name), group.text);
             continue;
@@ -288,6 +309,7 @@ Result<StateInfo> load_state(System& system, const std::filesystem::path& path) 
             continue;
         }
         YOLK_TRY(Tensor values, Tensor::create(Shape(group.values->shape), group.values->values));
+        if (!group.numbers.empty()) values = Tensor::of_numbers(group.numbers);
         YOLK_TRY_VOID(set.set(group.name, std::move(values)));
     }
     system.parameters() = std::move(set);

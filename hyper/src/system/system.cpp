@@ -42,6 +42,53 @@ Result<void> check_keys(std::span<const Example> examples) {
     return {};
 }
 
+namespace {
+
+/// What is an integer in some examples and a number in others.
+struct MixedKinds {
+    std::map<std::string, std::pair<bool, bool>> inputs{};  ///< whether it is an integer, and a number, anywhere
+    std::pair<bool, bool> expected{false, false};
+
+    static void note(std::pair<bool, bool>& seen, const Value& value) {
+        seen.first = seen.first || value.integer() != nullptr;
+        seen.second = seen.second || value.number() != nullptr;
+    }
+    explicit MixedKinds(std::span<const Example> examples) {
+        for (const Example& example : examples) {
+            for (const auto& [key, value] : example.inputs) {
+                if (value.integer() != nullptr || value.number() != nullptr) note(inputs[key], value);
+            }
+            note(expected, example.expected);
+        }
+    }
+    [[nodiscard]] bool any() const {
+        return (expected.first && expected.second) ||
+               std::ranges::any_of(inputs, [](const auto& seen) { return seen.second.first && seen.second.second; });
+    }
+};
+
+}  // namespace
+
+Result<std::span<const Example>> of_one_kind(std::span<const Example> examples, std::vector<Example>& room) {
+    const MixedKinds kinds(examples);
+    if (!kinds.any()) return examples;
+    const ValueType number{ValueKind::Number, {}};
+    room.assign(examples.begin(), examples.end());
+    for (Example& example : room) {
+        for (auto& [key, value] : example.inputs) {
+            const auto seen = kinds.inputs.find(key);
+            if (seen == kinds.inputs.end() || !seen->second.first || !seen->second.second) continue;
+            auto as_number = conformed(std::move(value), number);
+            if (!as_number) return std::move(as_number).error().while_doing(fmt::format("reading input '{}'", key));
+            value = *std::move(as_number);
+        }
+        if (kinds.expected.first && kinds.expected.second) {
+            YOLK_TRY(example.expected, conformed(std::move(example.expected), number));
+        }
+    }
+    return std::span<const Example>(room);
+}
+
 Traced Inputs::operator[](const std::string& key) const {
     const auto found = values_.find(key);
     if (found != values_.end()) return found->second;
@@ -169,7 +216,8 @@ Result<System::Impl::Begun> System::Impl::begin(const Example& example, std::opt
                       .parameters = call.parameters,
                       .operands = {call.operands.begin(), call.operands.end()},
                       .label = {},
-                      .text = call.text})
+                      .text = call.text,
+                      .numbers = call.numbers})
                 .get();
         },
         calls);
@@ -206,7 +254,9 @@ Result<TracedExample> System::trace(const Example& example, std::optional<std::s
     return Impl::finish(begun);
 }
 
-Result<std::vector<TracedExample>> System::trace_all(std::span<const Example> examples, const LeftOut& left_out) {
+Result<std::vector<TracedExample>> System::trace_all(std::span<const Example> given, const LeftOut& left_out) {
+    std::vector<Example> room;
+    YOLK_TRY(const std::span<const Example> examples, of_one_kind(given, room));
     if (examples.empty()) return bad_input("System '{}' was given no examples; give it at least one.", impl_->name);
     YOLK_TRY_VOID(check_keys(examples));
     const ModelScope models(in_force_with(impl_->models));

@@ -16,6 +16,10 @@ namespace yolk::hyper {
 
 /// All examples have the first's keys. Errors name the example.
 [[nodiscard]] Result<void> check_keys(std::span<const Example> examples);
+/// An input, or the expected value, that is 1 in one example and .5 in another is a number in all of them, so that they
+/// have one structure. The examples as they are, or copies in `room`. Errors: an integer that no double holds.
+[[nodiscard]] Result<std::span<const Example>> of_one_kind(std::span<const Example> examples,
+                                                           std::vector<Example>& room);
 
 /// What evaluate_population has prepared: its plans serve other examples of the same structures.
 struct KeptPopulation {

@@ -35,11 +35,18 @@ Atom as_tensor(EquationWriter& emit, const Atom& atom, ValueKind kind) {
     return emit.add(Value(Tensor::filled({1}, 0.0F)), atom);
 }
 
+Atom stack_of(EquationWriter& emit, std::span<const Atom> elements, const ValueType& type) {
+    std::vector<Atom> rows;
+    for (const Atom& element : elements)
+        rows.push_back(emit.reshape(as_tensor(emit, element, type.kind), prepended(1, type.shape)));
+    return emit("concat", std::move(rows), {{"dimension", std::int64_t{0}}});
+}
+
 }  // namespace
 
 Atom stacked(EquationWriter& emit, std::uint64_t size, const Batched& value) {
     if (value.form == Form::Stacked) return value.atoms[0];
-    if (value.form == Form::Listed) return from_elements(emit, value.atoms, value.type).atoms[0];
+    if (value.form == Form::Listed) return stack_of(emit, value.atoms, value.type);
     const Atom one = as_tensor(emit, value.atoms[0], value.type.kind);
     const Shape shape = prepended(size, value.type.shape);
     return emit.broadcast_to(
@@ -66,7 +73,7 @@ std::vector<Atom> elements(EquationWriter& emit, std::uint64_t size, const Batch
             part = emit.reshape(part, value.type.shape);
             continue;
         }
-        part = emit("to_number", {part});
+        part = emit("to_number", {part}, {{"as", std::string("written")}});
         if (value.type.kind == ValueKind::Boolean) part = emit("less", {Value(0.5), part});
     }
     return parts;
@@ -74,10 +81,7 @@ std::vector<Atom> elements(EquationWriter& emit, std::uint64_t size, const Batch
 
 Batched from_elements(EquationWriter& emit, std::span<const Atom> elements, const ValueType& type) {
     if (batched_form(type) == Form::Listed) return {Form::Listed, {elements.begin(), elements.end()}, type};
-    std::vector<Atom> rows;
-    for (const Atom& element : elements)
-        rows.push_back(emit.reshape(as_tensor(emit, element, type.kind), prepended(1, type.shape)));
-    return stacked_value(emit("concat", std::move(rows), {{"dimension", std::int64_t{0}}}), type);
+    return stacked_value(stack_of(emit, elements, type), type);
 }
 
 Batched in_form(EquationWriter& emit, std::uint64_t size, const Batched& value, Form form) {

@@ -43,18 +43,20 @@ struct Batching {
 [[nodiscard]] Batched stacked_value(Atom atom, ValueType type);
 /// The type of a stack: [size, ...].
 [[nodiscard]] ValueType stacked_type(std::uint64_t size, const ValueType& type);
-/// The value as one stack: a shared one repeated. Not of text.
+/// The value as one stack, integers in fp32: a shared one repeated. Not of texts, lists and records.
 [[nodiscard]] Atom stacked(EquationWriter& emit, std::uint64_t size, const Batched& value);
 /// The stack with `rank` dimensions behind the first, the new ones in front of the others; a shared atom as it is.
 [[nodiscard]] Atom aligned(EquationWriter& emit, std::uint64_t size, const Batched& value, std::size_t rank);
 /// The values of all elements, each of its own type; and the way back.
 [[nodiscard]] std::vector<Atom> elements(EquationWriter& emit, std::uint64_t size, const Batched& value);
 [[nodiscard]] Batched from_elements(EquationWriter& emit, std::span<const Atom> elements, const ValueType& type);
-/// The value in another form: shared to stacked or listed, for text and records always listed.
+/// The value in another form: shared to stacked or listed, for what a tensor cannot hold always listed.
 [[nodiscard]] Batched in_form(EquationWriter& emit, std::uint64_t size, const Batched& value, Form form);
 /// How a value of this type is batched.
 [[nodiscard]] inline Form batched_form(const ValueType& type) {
-    return type.kind == ValueKind::Text || type.kind == ValueKind::Record ? Form::Listed : Form::Stacked;
+    const bool is_held =
+        type.kind == ValueKind::Tensor || type.kind == ValueKind::Number || type.kind == ValueKind::Boolean;
+    return is_held ? Form::Stacked : Form::Listed;
 }
 
 /// a where the mask ([size], 1 or 0) is not 0, otherwise b; of one type, batched.

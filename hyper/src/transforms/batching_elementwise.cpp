@@ -14,8 +14,16 @@ std::size_t largest_rank(const BatchSite& site) {
     return rank;
 }
 
+/// Whether it is of integers alone, or gives one: those are exact, which a stack in fp32 is not.
+bool is_of_integers(const BatchSite& site) {
+    const auto is_integer = [](const ValueType& type) { return type.kind == ValueKind::Integer; };
+    return std::ranges::any_of(site.results, is_integer) ||
+           std::ranges::all_of(site.operands, [&](const Batched& operand) { return is_integer(operand.type); });
+}
+
 /// The operation on aligned operands.
 std::vector<Batched> batch_aligned(BatchSite& site) {
+    if (is_of_integers(site)) return repeated(site);
     Equation all = site.equation;
     all.operands.clear();
     const std::size_t rank = largest_rank(site);
@@ -44,6 +52,7 @@ Atom flat(BatchSite& site, std::size_t operand) {
 }
 
 std::vector<Batched> batch_less(BatchSite& site) {
+    if (is_of_integers(site)) return repeated(site);
     return {stacked_value(site.emit("less_than", {flat(site, 0), flat(site, 1)}), site.results[0])};
 }
 std::vector<Batched> batch_and(BatchSite& site) {

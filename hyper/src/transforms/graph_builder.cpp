@@ -163,6 +163,7 @@ std::vector<bool> variables_read(const Graph& graph) {
 }
 
 bool can_move(const ValueType& type) {
+    if (type.kind == ValueKind::List || type.kind == ValueKind::Integer) return false;
     if (type.kind != ValueKind::Record) return type.kind != ValueKind::Boolean;
     return std::ranges::any_of(type.fields, [](const auto& field) { return can_move(field.second); });
 }
@@ -170,6 +171,28 @@ bool can_move(const ValueType& type) {
 bool has_text(const ValueType& type) {
     if (type.kind == ValueKind::Text) return true;
     return std::ranges::any_of(type.fields, [](const auto& field) { return has_text(field.second); });
+}
+
+std::vector<bool> lists_on_the_way(const Graph& graph) {
+    std::vector<bool> lists(graph.variables.size(), false);
+    for (const Equation& equation : graph.equations) {
+        const bool goes_on = std::ranges::any_of(types_of(graph, equation.results), [](const ValueType& type) {
+            return can_move(type) || type.kind == ValueKind::List;
+        });
+        if (!goes_on) continue;
+        for (const Atom& operand : equation.operands) {
+            const auto* id = std::get_if<VariableId>(&operand);
+            if (id != nullptr && graph.variables[id->value].type.kind == ValueKind::List) lists[id->value] = true;
+        }
+    }
+    return lists;
+}
+
+Error list_on_the_way(std::string_view transform, const Graph& graph, const Equation& equation) {
+    return unsupported(
+        "{} of graph '{}': {} makes a list of what moves, and lists do not move, so that nothing would come of what is "
+        "read from it. Pass its items on by themselves, or cut them off with stop_gradient.",
+        transform, graph.name, named(equation));
 }
 
 bool carries_movement(const Equation& equation, std::size_t operand, const ValueType& type) {

@@ -68,10 +68,14 @@ void copy_interface(const Graph& graph, GraphBuilder& builder, Mapping& mapping)
 [[nodiscard]] Result<Body> outputs_from(const Graph& graph, std::size_t first);
 
 /// Tensors, numbers, texts (they move by texts; the empty one is zero), and records that have one in them: they move as
-/// records of their own type, in which what cannot move is blank.
+/// records of their own type, in which what cannot move (integers, booleans, lists) is blank.
 [[nodiscard]] bool can_move(const ValueType& type);
 /// A text, or a record that has one in it.
 [[nodiscard]] bool has_text(const ValueType& type);
+/// By variable: a list of which values are made that can move, or lists again. It is an error where it would have to
+/// move.
+[[nodiscard]] std::vector<bool> lists_on_the_way(const Graph& graph);
+[[nodiscard]] Error list_on_the_way(std::string_view transform, const Graph& graph, const Equation& equation);
 /// Whether how this operand moves can reach the results: only texts move a format, only messages a model call.
 [[nodiscard]] bool carries_movement(const Equation& equation, std::size_t operand, const ValueType& type);
 [[nodiscard]] inline Value zero_of(const ValueType& type) { return blank_of(type); }

@@ -92,12 +92,17 @@ Result<Graph> inject(const Graph& graph, const std::string& collection,
         for (std::size_t i = 0; i < values.size(); ++i) {
             if (used[i] || values[i].first != key) continue;
             const ValueType& wanted = flat.variables[equation.results[0].value].type;
-            if (const ValueType given = type_of(values[i].second); given != wanted) {
+            auto value = conformed(values[i].second, wanted);
+            if (!value) {
+                return std::move(value).error().while_doing(
+                    fmt::format("injecting '{}' into graph '{}'", key, graph.name));
+            }
+            if (const ValueType given = type_of(*value); given != wanted) {
                 return bad_input("inject into graph '{}': a {} for the checkpoint '{}', which is a {}.", graph.name,
                                  to_string(given), key, to_string(wanted));
             }
             used[i] = true;
-            mapping.set(equation.results[0], values[i].second);
+            mapping.set(equation.results[0], *std::move(value));
             break;
         }
     }
@@ -118,11 +123,16 @@ Result<Graph> with_static_inputs(const Graph& graph, std::span<const std::pair<s
             return bad_input("Graph '{}' has no input '{}' that could be static.", graph.name, name);
         }
         const ValueType& wanted = graph.variables[found->second.value].type;
-        if (const ValueType given = type_of(value); given != wanted) {
+        auto fitting = conformed(value, wanted);
+        if (!fitting) {
+            return std::move(fitting).error().while_doing(
+                fmt::format("taking the static input '{}' of graph '{}'", name, graph.name));
+        }
+        if (const ValueType given = type_of(*fitting); given != wanted) {
             return bad_input("Graph '{}': the static input '{}' is given a {}; it is a {}.", graph.name, name,
                              to_string(given), to_string(wanted));
         }
-        mapping.set(found->second, value);
+        mapping.set(found->second, *std::move(fitting));
         rest.inputs.erase(found);
     }
     GraphBuilder builder(graph.name);

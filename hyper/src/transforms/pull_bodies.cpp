@@ -100,6 +100,7 @@ Pulled pull_while_loop(const PullSite& site) {
 Atom restored(EquationWriter& emit, const Atom& element, const ValueType& type) {
     if (type.kind == ValueKind::Tensor) return emit.reshape(element, type.shape);
     const Atom number = emit("to_number", {element});
+    if (type.kind == ValueKind::Integer) return emit("to_integer", {number});
     return type.kind == ValueKind::Boolean ? emit("less", {Value(0.5), number}) : number;
 }
 
@@ -246,11 +247,15 @@ Result<ForwardEquation> keeping_scan(GraphBuilder& builder, const Graph& graph, 
     std::vector<Atom> outputs = inner.spliced(body, inputs);
     for (std::size_t i = 0; i < carries; ++i) {
         const ValueType type = inner.type(inputs[i]);
-        if (type.kind == ValueKind::Text || type.kind == ValueKind::Record) {
+        if (type.kind == ValueKind::Text || type.kind == ValueKind::Record || type.kind == ValueKind::List) {
             return unsupported(
                 "pullback of graph '{}': carry {} of {} is a {}, which cannot be kept for the way back; take it out "
                 "of the loop.",
                 graph.name, i, named(scan), to_string(type.kind));
+        }
+        if (type.kind == ValueKind::Integer) {
+            outputs.push_back(inner("to_number", {inputs[i]}, {{"as", std::string("fp32")}}));
+            continue;
         }
         const bool truth = type.kind == ValueKind::Boolean;
         outputs.push_back(truth ? inner("select", {inputs[i], Value(1.0), Value(0.0)}) : inputs[i]);

@@ -19,6 +19,7 @@ class Pullback {
           builder_(graph.name),
           values_(graph),
           moves_(graph.variables.size(), false),
+          lists_(lists_on_the_way(graph)),
           cotangents_(graph.variables.size()) {}
 
     Result<Graph> run() {
@@ -75,7 +76,10 @@ class Pullback {
     Result<ForwardEquation> add_forward(const Equation& equation) {
         const std::vector<bool> wanted = wanted_of(equation);
         const bool moves_now = std::ranges::find(wanted, true) != wanted.end();
-        for (const VariableId id : equation.results) moves_[id.value] = moves_now && can_move(type(id));
+        for (const VariableId id : equation.results) {
+            moves_[id.value] = moves_now && can_move(type(id));
+            if (moves_now && lists_[id.value]) return list_on_the_way("pullback", graph_, equation);
+        }
         builder_.stand_for(equation);
         ForwardEquation done;
         if (moves_now && !has_rule(equation) && has_bodies(equation)) {
@@ -93,6 +97,7 @@ class Pullback {
     [[nodiscard]] std::vector<bool> wanted_of(const Equation& equation) const {
         const bool all = custom_rule(rules_.hyperfunctions, equation) != nullptr;
         std::vector<bool> wanted;
+        if (is(equation, "stop_gradient")) return std::vector<bool>(equation.operands.size(), false);
         for (std::size_t i = 0; i < equation.operands.size(); ++i) {
             const Atom& operand = equation.operands[i];
             wanted.push_back(moves(operand) && (all || carries_movement(equation, i, type_of(graph_, operand))));
@@ -164,6 +169,7 @@ class Pullback {
     GraphBuilder builder_;
     Mapping values_;
     std::vector<bool> moves_;  ///< by variable: it depends on what is wanted
+    std::vector<bool> lists_;  ///< lists_on_the_way
     std::vector<Tangent> cotangents_;
     std::vector<std::pair<std::size_t, Atom>> seeds_{};  ///< by output
 };
@@ -181,9 +187,13 @@ Result<std::vector<bool>> wanted_flags(const Graph& graph, std::string_view what
     }
     for (const std::string& name : names.value_or(std::vector<std::string>())) {
         if (std::ranges::find(known, name) != known.end()) continue;
+        const auto found = std::ranges::find_if(all, [&](const auto& each) { return each.first == name; });
+        const std::string is = found == all.end() ? std::string()
+                                                  : fmt::format(" '{}' is of the type {}, which does not move.", name,
+                                                                to_string(graph.variables[found->second.value].type));
         return bad_input(
-            "pullback of graph '{}': there is no {} '{}' that is a tensor, a number or a text; there are: {}.",
-            graph.name, what, name, known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
+            "pullback of graph '{}': there is no {} '{}' that is a tensor, a number or a text; there are: {}.{}",
+            graph.name, what, name, known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")), is);
     }
     return flags;
 }

@@ -11,7 +11,12 @@ namespace {
 class Pushforward {
    public:
     Pushforward(const Graph& graph, const PushRules& rules)
-        : graph_(graph), rules_(rules), builder_(graph.name), values_(graph), tangents_(graph.variables.size()) {}
+        : graph_(graph),
+          rules_(rules),
+          builder_(graph.name),
+          values_(graph),
+          tangents_(graph.variables.size()),
+          lists_(lists_on_the_way(graph)) {}
 
     Result<PushedGraph> run(const std::vector<bool>& still) {
         add_inputs(still);
@@ -66,6 +71,9 @@ class Pushforward {
         // What neither moves nor can carry a movement stops here: comparisons.
         const bool moves = std::ranges::any_of(moving, [](const Tangent& t) { return t.has_value(); });
         const bool carries = std::ranges::any_of(types, can_move);
+        for (const VariableId id : equation.results) {
+            if (moves && lists_[id.value]) return list_on_the_way("pushforward", graph_, equation);
+        }
         if (rule == nullptr) rule = rule_of(rules_.operations, equation, push_model_rule());
         std::vector<Tangent> moved(types.size());
         if (moves && carries && rule == nullptr && has_bodies(equation)) {
@@ -97,6 +105,7 @@ class Pushforward {
     GraphBuilder builder_;
     Mapping values_;
     std::vector<Tangent> tangents_;
+    std::vector<bool> lists_;  ///< lists_on_the_way
 };
 
 }  // namespace

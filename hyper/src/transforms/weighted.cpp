@@ -21,6 +21,7 @@ bool has_factors(const Equation& equation) {
 Atom product_of(EquationWriter& emit, Atom weight) {
     const ValueType type = emit.type(weight);
     if (type.kind == ValueKind::Number) return weight;
+    if (type.kind == ValueKind::Integer) return emit("to_number", {weight});
     std::uint64_t count = element_count_of(type.shape);
     if (count == 0) return Value(1.0);
     weight = emit.reshape(weight, {count});

@@ -19,7 +19,7 @@ struct Batched {
     enum class Form {
         Shared,   ///< one atom for all elements
         Stacked,  ///< one tensor [size, ...]; of numbers [size], in fp32; of booleans [size], 1 or 0
-        Listed,   ///< an atom for each element: text, records
+        Listed,   ///< an atom for each element: integers, text, lists, records
     };
     Form form = Form::Shared;
     std::vector<Atom> atoms{};
@@ -37,15 +37,15 @@ using BatchRule =
 struct BatchOptions {
     std::uint64_t size = 0;
     /// By input: the dimension that counts the elements, or nothing where all elements share the input. Empty: all are
-    /// batched along dimension 0. Numbers and booleans come as tensors [size], text and records as `size` inputs
-    /// "NAME 0", ...
+    /// batched along dimension 0. Numbers and booleans come as tensors [size], integers, text, lists and
+    /// records as `size` inputs "NAME 0", ...
     std::vector<std::optional<std::size_t>> axes{};
     const RuleTable<BatchRule>* rules = nullptr;  ///< nullptr: batch_rules()
 };
-/// Outputs are stacked along a leading dimension, those that do not depend on a batched input repeated; text and
-/// records come as `size` outputs. Parameters are shared. Loops run until the last element is done, and those that are
-/// done keep their values; bodies with effects are repeated for each element. Errors: an empty batch, axes that do not
-/// fit.
+/// Outputs are stacked along a leading dimension, those that do not depend on a batched input repeated; integers, text,
+/// lists and records come as `size` outputs. Parameters are shared. Loops run until the last element is done, and those
+/// that are done keep their values; bodies with effects are repeated for each element. Errors: an empty batch, axes
+/// that do not fit.
 [[nodiscard]] Result<Graph> batch(const Graph& graph, const BatchOptions& options);
 
 }  // namespace yolk::hyper

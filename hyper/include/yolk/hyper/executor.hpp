@@ -37,8 +37,9 @@ struct HostTask {
     HostFunctionPtr function{};
     std::span<const float> parameters{};
     std::vector<Value> operands{};
-    std::string label{};      ///< for errors: "example 3, candidate 17"
-    std::string_view text{};  ///< of the group, where that is a text
+    std::string label{};                ///< for errors: "example 3, candidate 17"
+    std::string_view text{};            ///< of the group, where that is a text
+    std::span<const double> numbers{};  ///< HostCall::numbers
 };
 
 /// Threads for host functions. Any thread may use it. Concurrency per function is limited over all users of a pool.

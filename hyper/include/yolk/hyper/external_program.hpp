@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -59,15 +60,18 @@ struct ProgramRun {
 [[nodiscard]] Result<ProgramRun> run_program(const Program& program, std::string_view input,
                                              const std::stop_token& stop = std::stop_token{});
 
-/// What of a run is the answer. Errors: an exit status other than 0 where it counts, nothing printed, a last line that
-/// is no value; they quote the output and standard error.
+/// What of a run is the answer. Integers in it, but for those in lists, are numbers, so that 1 and .5 are of one type;
+/// one that no double holds stays. Errors: an exit status other than 0 where it counts, nothing printed, a last line
+/// that is no value; they quote the output and standard error.
 [[nodiscard]] Result<Value> program_answer(const Program& program, const ProgramRun& run);
 
 /// A host function that runs it: {"parameters": {"name": value, ...}, "operands": [...]} on one line. Integers,
 /// booleans and choices (as text) as such; parameters without fields are an array. The program's time-out is the
-/// function's where that has none. Errors: check_program's, validate's of the fields.
+/// function's where that has none. Its answers are conformed() to the type of `stand_in`; without one they are
+/// program_answer's. Errors: check_program's, validate's of the fields.
 [[nodiscard]] Result<HostFunctionPtr> host_function_from_program(std::string name, Program program,
-                                                                 std::vector<Field> fields, HostOptions options = {});
+                                                                 std::vector<Field> fields, HostOptions options = {},
+                                                                 std::optional<Value> stand_in = std::nullopt);
 
 /// The same with the fields as tunable parameters, which begin at their defaults.
 [[nodiscard]] Result<AnyHyperfunction> program_hyperfunction(std::string name, Program program,

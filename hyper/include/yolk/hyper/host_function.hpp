@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "yolk/core/result.hpp"
 #include "yolk/hyper/value.hpp"
@@ -32,7 +33,11 @@ struct HostCall {
     std::span<const Value> operands;
     std::stop_token stop;     ///< asked to stop when the call has timed out; long work should look at it
     std::string_view text{};  ///< of the hyperfunction's group, where that is a text
+    /// `parameters` before they were rounded to fp32, where they are the fields of a struct; otherwise empty.
+    std::span<const double> numbers{};
 };
+/// The group's numbers: `numbers`, or what a person would write for each of `parameters` (.7, not .699999988).
+[[nodiscard]] std::vector<double> written_numbers(const HostCall& call);
 
 /// Immutable once made; `run` may be called from several threads at the same time. Exceptions out of `run` are caught
 /// by the runner and become errors.

@@ -15,6 +15,7 @@
 #include "yolk/core/result.hpp"
 #include "yolk/hyper/host_function.hpp"
 #include "yolk/hyper/parameters.hpp"
+#include "yolk/hyper/plain_values.hpp"
 #include "yolk/hyper/traced_operations.hpp"
 
 namespace yolk::hyper {
@@ -61,42 +62,6 @@ struct TextParameter {
     std::uint64_t most_bytes = 16384;  ///< of any text that is put in its place, in UTF-8
 };
 
-/// How a struct becomes numbers or a record, and back: give it `static FieldsOf<T> fields()`, or a function
-/// `FieldsOf<T> fields_of(const T*)` beside it. See field_of() and docs/hyper.md.
-template <class T>
-struct FieldOf {
-    Field field{};
-    std::function<double(const T&)> get{};                  ///< empty where the member is no number: not of parameters
-    std::function<void(T&, double)> set{};                  ///< likewise
-    std::function<Value(const T&)> read{};                  ///< as a field of a record
-    std::function<Result<void>(T&, const Value&)> write{};  ///< errors: another kind
-
-    FieldOf between(double lower, double upper) && {
-        field.lower = lower;
-        field.upper = upper;
-        return std::move(*this);
-    }
-    FieldOf log() && {
-        field.scale = FieldScale::Log;
-        return std::move(*this);
-    }
-};
-template <class T>
-using FieldsOf = std::vector<FieldOf<T>>;
-/// A real (floating point), an integer, a boolean by the member's type; the default is the member's in a fresh T. Of
-/// parameters, reals and integers need between(). Structs that host functions take and return may also have members of
-/// std::string, Tensor, Value, and structs that are described like this themselves.
-template <class T, class M>
-[[nodiscard]] FieldOf<T> field_of(std::string name, M T::*member);
-/// One of several texts; the member is an integer, the index.
-template <class T, class M>
-[[nodiscard]] FieldOf<T> choice_of(std::string name, M T::*member, std::vector<std::string> choices);
-/// A described struct as a record, and back. Errors name the field that is missing or of another kind; fields that T
-/// does not have are passed over.
-template <class T>
-[[nodiscard]] Value to_value(const T& object);
-template <class T>
-[[nodiscard]] Result<T> from_value(const Value& value);
 [[nodiscard]] FieldsOf<LmParam> fields_of(const LmParam*);
 [[nodiscard]] FieldsOf<LmTokenParam> fields_of(const LmTokenParam*);
 
@@ -160,9 +125,9 @@ class Hyperfunction : public AnyHyperfunction {
 
 /// The body decides where it runs. `(const Traced& weight, const Traced&...) -> Traced`: a tensor function, that can
 /// run on the device (`weight` is a text where P is TextParameter). `(const P&, plain...) -> plain`, plain being
-/// double, int, bool, std::string, Tensor, Value or a described struct (a record in the graph), and the result perhaps
-/// a Result of one: a host function. A last argument std::stop_token sees time-outs. NoParameters leave out the first
-/// argument.
+/// double, int, bool, std::string, Tensor, Value, a std::vector of those (a list), a std::map<std::string, ...> of them
+/// or a described struct (records in the graph), and the result perhaps a Result of one: a host function. A last
+/// argument std::stop_token sees time-outs. NoParameters leave out the first argument.
 template <class P, class Body>
 [[nodiscard]] Hyperfunction<P> hyperfunction(std::string name, P initial, Body body, HyperfunctionOptions options = {});
 

@@ -7,8 +7,10 @@
 #include <cstddef>
 #include <initializer_list>
 #include <limits>
+#include <map>
 #include <stop_token>
 #include <tuple>
+#include <utility>
 
 #include "yolk/hyper/hyperfunction.hpp"
 
@@ -16,40 +18,6 @@ namespace yolk::hyper {
 
 namespace detail {
 
-template <class M>
-[[nodiscard]] constexpr FieldKind field_kind() {
-    static_assert(std::is_arithmetic_v<M>, "a field is a floating point number, an integer or a bool");
-    if constexpr (std::is_same_v<M, bool>) return FieldKind::Boolean;
-    return std::is_integral_v<M> ? FieldKind::Integer : FieldKind::Real;
-}
-
-/// Bounds that validation refuses: reals and integers need between().
-inline constexpr double kNoBound = std::numeric_limits<double>::quiet_NaN();
-
-template <class T>
-concept HasFieldsMember = requires {
-    { T::fields() } -> std::convertible_to<FieldsOf<T>>;
-};
-template <class T>
-concept HasFieldsFunction = requires(const T* type) {
-    { fields_of(type) } -> std::convertible_to<FieldsOf<T>>;
-};
-
-template <class T>
-[[nodiscard]] FieldsOf<T> fields() {
-    static_assert(
-        HasFieldsMember<T> || HasFieldsFunction<T>,
-        "a parameter struct needs `static FieldsOf<T> fields()`, or a function `FieldsOf<T> fields_of(const T*)`");
-    if constexpr (HasFieldsMember<T>) {
-        return T::fields();
-    } else {
-        return fields_of(static_cast<const T*>(nullptr));
-    }
-}
-
-/// In place of an operand's number: a value inside another.
-inline constexpr std::size_t kInside = std::numeric_limits<std::size_t>::max();
-[[nodiscard]] Error operand_error(std::size_t index, const Value& value, std::string_view wanted);
 /// Errors: no tensor.
 [[nodiscard]] Result<Tensor> numbers_in(const Value& value);
 
@@ -61,17 +29,18 @@ struct ParameterCodec {
         spec.shape = Shape{spec.fields.size()};
     }
     static Value value(const P& parameters) {
-        std::vector<float> natural;
+        std::vector<double> natural;
         for (const FieldOf<P>& of : fields<P>())
-            natural.push_back(of.get ? static_cast<float>(of.get(parameters)) : 0.0F);  // registration refuses it
-        return Tensor::vector(std::move(natural));
+            natural.push_back(of.get ? of.get(parameters) : 0.0);  // registration refuses it
+        return Tensor::of_numbers(std::move(natural));
     }
     static Result<P> from(const Value& value, const ParameterSpec&) {
         const FieldsOf<P> all = fields<P>();
         YOLK_TRY(const Tensor values, numbers_in(value));
         if (values.values().size() != all.size()) return bad_input("A struct of fields needs as many values.");
         P parameters{};
-        for (std::size_t i = 0; i < all.size(); ++i) all[i].set(parameters, double{values.values()[i]});
+        const std::vector<double> numbers = written_numbers(values);
+        for (std::size_t i = 0; i < all.size(); ++i) all[i].set(parameters, numbers[i]);
         return parameters;
     }
 };
@@ -117,102 +86,12 @@ struct ParameterCodec<TextParameter> {
 };
 
 template <class T>
-concept Described = HasFieldsMember<T> || HasFieldsFunction<T>;
-
-/// Errors: no record, no such field.
-[[nodiscard]] Result<Value> field_from(const Value& record, const std::string& name);
-/// The error of a field of an operand (or of a value inside one).
-[[nodiscard]] Error field_error(Error error, const std::string& name, std::size_t index);
-/// A choice by its text or its index. Errors: none of them.
-[[nodiscard]] Result<double> choice_from(const Value& value, const std::vector<std::string>& choices);
-
-template <class T>
-[[nodiscard]] const FieldsOf<T>& described_fields() {
-    static const FieldsOf<T> all = fields<T>();
-    return all;
-}
-template <class T>
-[[nodiscard]] Result<T> struct_from(const Value& value, std::size_t index) {
-    T object{};
-    for (const FieldOf<T>& of : described_fields<T>()) {
-        auto field = field_from(value, of.field.name);
-        if (!field) return field_error(std::move(field).error(), {}, index);
-        auto written = of.write(object, *field);
-        if (!written) return field_error(std::move(written).error(), of.field.name, index);
-    }
-    return object;
-}
-template <class T>
-[[nodiscard]] Value struct_to(const T& object) {
-    Record::Fields all;
-    for (const FieldOf<T>& of : described_fields<T>()) all.emplace_back(of.field.name, of.read(object));
-    auto record = Record::create(std::move(all));  // an error where the description names a field twice
-    return record ? Value(*std::move(record)) : Value(Record());
-}
-
-/// A plain argument out of a value.
-template <class T>
-[[nodiscard]] Result<T> plain_from(const Value& value, std::size_t index) {
-    if constexpr (std::is_same_v<T, Value>) {
-        return value;
-    } else if constexpr (std::is_same_v<T, Tensor>) {
-        if (value.tensor() == nullptr) return operand_error(index, value, "a tensor");
-        return *value.tensor();
-    } else if constexpr (std::is_same_v<T, std::string>) {
-        if (value.text() == nullptr) return operand_error(index, value, "text");
-        return *value.text();
-    } else if constexpr (std::is_same_v<T, bool>) {
-        if (value.boolean() == nullptr) return operand_error(index, value, "a boolean");
-        return *value.boolean();
-    } else if constexpr (Described<T>) {
-        return struct_from<T>(value, index);
-    } else {
-        static_assert(std::is_arithmetic_v<T>,
-                      "a host function takes numbers, bool, std::string, Tensor, Value and "
-                      "structs with fields() (and std::stop_token last)");
-        const Result<double> number = value.as_number();
-        if (!number) return operand_error(index, value, "a number");
-        if constexpr (std::is_integral_v<T>) {
-            const double limit = std::ldexp(1.0, std::numeric_limits<T>::digits);
-            if (*number != std::floor(*number) || *number >= limit || *number < (std::is_signed_v<T> ? -limit : 0.0))
-                return operand_error(index, value, "a whole number in range");
-        }
-        return static_cast<T>(*number);
-    }
-}
-
-template <class T>
-struct PlainResult {
-    using Type = T;
-};
-template <class T>
-struct PlainResult<Result<T>> {
-    using Type = T;
-};
-
-template <class T>
-[[nodiscard]] Value plain_to(T value) {
-    if constexpr (std::is_same_v<T, bool>) {
-        return Value(value);
-    } else if constexpr (std::is_arithmetic_v<T>) {
-        return Value(static_cast<double>(value));
-    } else if constexpr (Described<T>) {
-        return struct_to(value);
-    } else {
-        static_assert(std::is_constructible_v<Value, T>,
-                      "a host function returns a number, bool, std::string, Tensor, "
-                      "Value or a struct with fields(), or a Result of one");
-        return Value(std::move(value));
-    }
-}
-
-template <class T>
 [[nodiscard]] Value stand_in() {
     using Plain = typename PlainResult<T>::Type;
     if constexpr (std::is_same_v<Plain, Traced> || std::is_same_v<Plain, Tensor>) {
         return Tensor::filled({1}, 0.0F);
     } else if constexpr (std::is_constructible_v<Plain>) {
-        return plain_to(Plain{});
+        return plain_to(Plain{}).value_or(Value());
     } else {
         return std::string();
     }
@@ -321,54 +200,6 @@ template <class P, class Body>
 }
 
 }  // namespace detail
-
-template <class T, class M>
-FieldOf<T> field_of(std::string name, M T::*member) {
-    FieldOf<T> field{.field = {.name = std::move(name)}};
-    if constexpr (std::is_arithmetic_v<M>) {
-        field.field.kind = detail::field_kind<M>();
-        field.field.initial = static_cast<double>(T{}.*member);
-        field.get = [member](const T& of) { return static_cast<double>(of.*member); };
-        field.set = [member](T& of, double value) { of.*member = static_cast<M>(value); };
-    }
-    if (field.field.kind != FieldKind::Boolean) field.field.lower = field.field.upper = detail::kNoBound;
-    field.read = [member](const T& of) { return detail::plain_to(M(of.*member)); };
-    field.write = [member](T& of, const Value& value) -> Result<void> {
-        YOLK_TRY(of.*member, detail::plain_from<M>(value, detail::kInside));
-        return {};
-    };
-    return field;
-}
-
-template <class T>
-Value to_value(const T& object) {
-    return detail::struct_to(object);
-}
-template <class T>
-Result<T> from_value(const Value& value) {
-    return detail::struct_from<T>(value, detail::kInside);
-}
-
-template <class T, class M>
-FieldOf<T> choice_of(std::string name, M T::*member, std::vector<std::string> choices) {
-    static_assert(std::is_integral_v<M> || std::is_enum_v<M>, "a choice's member is its index");
-    Field field{.name = std::move(name), .kind = FieldKind::Choice};
-    field.initial = static_cast<double>(T{}.*member);
-    field.upper = choices.empty() ? 0.0 : static_cast<double>(choices.size() - 1);
-    field.choices = choices;
-    FieldOf<T> of{std::move(field), [member](const T& object) { return static_cast<double>(object.*member); },
-                  [member](T& object, double value) { object.*member = static_cast<M>(value); }};
-    of.read = [member, choices](const T& object) -> Value {
-        const auto index = static_cast<std::size_t>(object.*member);
-        return index < choices.size() ? Value(choices[index]) : Value(static_cast<double>(index));
-    };
-    of.write = [member, choices](T& object, const Value& value) -> Result<void> {
-        YOLK_TRY(const double index, detail::choice_from(value, choices));
-        object.*member = static_cast<M>(index);
-        return {};
-    };
-    return of;
-}
 
 template <class P>
 Result<Value> Hyperfunction<P>::call(const P& parameters, std::span<const Value> operands) const {

@@ -3,7 +3,8 @@
 //
 //   add, subtract, multiply, divide, power, maximum, minimum, less_than, less_or_equal, greater_than,
 //   greater_or_equal, equal_to, not_equal_to   (a, b): tensors and numbers that go together by NumPy's rule. A number
-//                                      beside a tensor counts as fp32. Two numbers: in double. Comparisons give 1 or 0
+//                                      beside a tensor counts as fp32. Two numbers: in double; two integers: exactly,
+//                                      an overflow is an error (divide, power: in double). Comparisons give 1 or 0
 //   where                              (condition, a, b): likewise; a where the condition is not 0
 //   negate, absolute, sqrt, rsqrt, sin, cos, exp, log, floor, round, relu, gelu, silu, tanh, sigmoid
 //                                      (x): a tensor or a number
@@ -32,17 +33,25 @@
 //   equal                              (a, b): any two values of one kind, by bits or characters -> boolean
 //   and, or, not                       booleans
 //   select                             (condition: boolean, a, b of one type)
-//   format                             (value, ...) -> text; pattern: text, each {} in it takes the next value
+//   format                             (value, ...) -> text; pattern: text, each {} in it takes the next value, {{
+//                                      and }} are braces
 //   format_edits                       (text, ...) -> text; as format, but empty where all of them are: how it moves
 //   match                              (text, wanted: text) -> boolean; how: text, equal, contains, starts or ends
-//   word_index                         (text) -> number; words: texts, one of which it is
+//   word_index                         (text) -> integer; words: texts, one of which it is
 //   pack                               (value, ...) -> record; names: texts, a field for each
 //   field                              (record) -> value; name: text
+//   list                               (value, ...) -> list
+//   length                             (list) -> integer
+//   item                               (list, index, like) -> a value of the type of `like`, a literal
+//   join                               (list) -> text; between: text
+//   to_tensor                          (list) -> tensor; shape: integers
 //   host_call                          (parameters, operand, ...) -> one value; the first operand is always the
 //                                      hyperfunction's parameters, a tensor (of shape [0] for one without) or a text.
 //                                      Equation::host runs. A model_call or schema_call is one, too (model_calls.hpp)
 //   call                               (operand, ...) -> the body's outputs; operands go to the body's inputs in order
-//   to_number                          (x): a tensor of one element or a number -> number
+//   to_number                          (x): a tensor of one element, an integer or a number -> number; as: text,
+//                                      "written": .1 of .1F; "fp32": an error where fp32 does not hold an integer
+//   to_integer                         (x): a whole number -> integer
 //
 // Higher-order ones; bodies have no parameters of their own, what they read goes in as operands:
 //

@@ -19,7 +19,7 @@ enum class FieldKind { Real, Integer, Boolean, Choice };
 enum class FieldScale { Linear, Log };
 
 /// One number of a parameter struct. Its natural value is what the hyperfunction sees: within the bounds, whole for
-/// integers, 0 or 1 for booleans, an index for choices.
+/// integers (which are at most 2^53), 0 or 1 for booleans, an index for choices.
 struct Field {
     std::string name;
     FieldKind kind = FieldKind::Real;
@@ -41,6 +41,12 @@ struct Field {
 [[nodiscard]] std::uint32_t coordinate_count(std::span<const Field> fields);
 [[nodiscard]] std::vector<float> to_coordinates(std::span<const Field> fields, std::span<const float> natural);
 [[nodiscard]] std::vector<float> to_natural(std::span<const Field> fields, std::span<const float> coordinates);
+/// Natural values as host functions get them: integers as they are, reals as a person would write their fp32.
+[[nodiscard]] std::vector<double> to_numbers(std::span<const Field> fields, std::span<const float> coordinates);
+/// The numbers of a group of fields: those that its tensor keeps, otherwise as written (.7, not .699999988).
+[[nodiscard]] std::vector<double> written_numbers(const Tensor& values);
+/// A field's number as what it means: an integer, a boolean, the text of a choice, a number.
+[[nodiscard]] Value field_value(const Field& field, double number);
 /// Moves coordinates into the bounds (after an update, so that no field gets lost outside).
 void clamp_coordinates(std::span<const Field> fields, std::span<float> coordinates);
 
@@ -72,8 +78,8 @@ struct ParameterGroup {
 /// All groups of a system, in the order of registration. A plain value: copies are independent.
 class ParameterSet {
    public:
-    /// A tensor of natural values, or a text. Errors: a duplicate name (saying what both are), a spec that does not
-    /// hold, what set() and set_text() refuse.
+    /// A tensor of natural values (of fields best of Tensor::of_numbers), or a text. Errors: a duplicate name (saying
+    /// what both are), a spec that does not hold, what set() and set_text() refuse.
     [[nodiscard]] Result<void> add(ParameterSpec spec, Value first);
     [[nodiscard]] std::span<const ParameterGroup> groups() const noexcept { return groups_; }
     /// nullptr for none.

@@ -3,6 +3,7 @@
 // with them becomes a graph. The operations on them are in traced_operations.hpp and traced_layers.hpp.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <source_location>
@@ -107,7 +108,12 @@ class Traced {
     Traced(Value value);   // NOLINT(google-explicit-constructor): literals
     Traced(double value);  // NOLINT(google-explicit-constructor)
     Traced(Tensor value);  // NOLINT(google-explicit-constructor)
-    template <class T>     // text
+    template <std::same_as<bool> B>
+    Traced(B value) : Traced(Value(value)) {}  // NOLINT(google-explicit-constructor)
+    template <std::integral I>
+    requires(!std::same_as<I, bool> && !std::same_as<I, char>) Traced(I value)  // NOLINT(google-explicit-constructor)
+        : Traced(Value(static_cast<std::int64_t>(value))) {}
+    template <class T>  // text
     requires(std::is_convertible_v<const T&, std::string_view>)
         Traced(const T& text)  // NOLINT(google-explicit-constructor)
         : Traced(Value(std::string(std::string_view(text)))) {}

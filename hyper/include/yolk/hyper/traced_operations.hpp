@@ -135,7 +135,7 @@ struct Range {
 [[nodiscard]] Traced logical_not(const Traced& a, Line line = Line::current());
 [[nodiscard]] Traced select(const Traced& condition, const Traced& if_true, const Traced& if_false,
                             Line line = Line::current());
-/// Text: each {} in the pattern takes the next value, texts as they are, others as JSON.
+/// Text: each {} in the pattern takes the next value, as text_of writes it; {{ and }} write a brace.
 [[nodiscard]] Traced format(std::string pattern, std::span<const Traced> values, Line line = Line::current());
 [[nodiscard]] Traced format(std::string pattern, std::initializer_list<Traced> values, Line line = Line::current());
 /// Whether a text is, has in it, begins or ends with another, character by character: a truth value in the graph.
@@ -150,6 +150,25 @@ using NamedValues = std::vector<std::pair<std::string, Traced>>;
 [[nodiscard]] Traced pack(const NamedValues& values, Line line = Line::current());
 /// One of them again. Errors: no record, no such field.
 [[nodiscard]] Traced field(const Traced& record, const std::string& name, Line line = Line::current());
+
+// Lists (value.hpp). What is in one is data, so an operation that takes something out of it has to know of what type
+// that is: from the list itself, for which it waits; or from `like`, a value of that type, which bodies of loops and
+// branches need, since they are traced before there are values.
+/// Values in an order.
+[[nodiscard]] Traced make_list(std::span<const Traced> items, Line line = Line::current());
+[[nodiscard]] Traced make_list(std::initializer_list<Traced> items, Line line = Line::current());
+/// How many items a list has: an integer.
+[[nodiscard]] Traced length(const Traced& list, Line line = Line::current());
+/// An item, counted from the end below 0. Errors when it runs: none there, one of another type.
+[[nodiscard]] Traced item(const Traced& list, const Traced& index, const std::optional<Value>& like = std::nullopt,
+                          Line line = Line::current());
+/// The texts of all items (text_of), with another text between them.
+[[nodiscard]] Traced join(const Traced& list, std::string between, Line line = Line::current());
+/// Numbers, or lists of equal lengths of them, as a tensor. Errors when it runs: other items, another shape.
+[[nodiscard]] Traced to_tensor(const Traced& list, const std::optional<Shape>& shape = std::nullopt,
+                               Line line = Line::current());
+/// A whole number, or a tensor of one element, as an integer; and the way back is to_number (control.hpp).
+[[nodiscard]] Traced to_integer(const Traced& x, Line line = Line::current());
 
 /// A struct of traced values that a function can return in place of a pack has `NamedValues outputs_of(const T&)`
 /// beside it, which names them.
