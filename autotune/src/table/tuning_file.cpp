@@ -309,7 +309,7 @@ std::string configuration_text(const StoredConfiguration& configuration) {
 }
 
 std::optional<StoredConfiguration> parse_configuration(std::string_view text) {
-    return configuration_of_json(Json::parse(text, nullptr, false));
+    return configuration_of_json(parse_json(text, "a configuration").value_or(nullptr));
 }
 
 std::string values_text(const StoredConfiguration& configuration) {

@@ -111,7 +111,7 @@ Result<SearchCheckpoint> decode_checkpoint(std::span<const std::byte> bytes, std
     const std::string* const hash = file.find_metadata("hash");
     if (text == nullptr || hash == nullptr || *hash != contents_hash(*text, file.tensors))
         return not_a_checkpoint(what, "its hash is not that of its contents");
-    const Json json = Json::parse(*text, nullptr, false);
+    const Json json = parse_json(*text, "its settings").value_or(nullptr);
     if (!json.is_object()) return not_a_checkpoint(what, "its settings are not a JSON object");
     SearchCheckpoint checkpoint = checkpoint_from(json);
     checkpoint.centre.parameters = tensor_values(file, "centre");
