@@ -22,9 +22,11 @@
 namespace yolk::autotune {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 constexpr ReduceDesc kSum{.operation = ReduceOperation::Sum, .outer = 8, .columns = 40};
 
@@ -107,7 +109,7 @@ TEST_P(live, wrong_configurations_are_never_timed) {
     ASSERT_OK_AND_ASSIGN(const LiveMeasurement wrong, run({0, 2, 32}));
     EXPECT_TRUE(wrong.milliseconds.empty());
     EXPECT_TRUE(wrong.quarantine);
-    EXPECT_THAT(wrong.reason, HasSubstr("out"));
+    EXPECT_THAT(wrong.reason, AllOf(StartsWith("Wrong result: "), HasSubstr("out")));
     ASSERT_OK_AND_ASSIGN(const LiveMeasurement refused, run({0, 4, 32}));
     EXPECT_TRUE(refused.milliseconds.empty());
     EXPECT_FALSE(refused.quarantine);
@@ -310,7 +312,7 @@ TEST_P(live, recordings_are_written_over_recordings_only) {
     std::filesystem::create_directories(folder_);
     for (const RecordingFormat format : {RecordingFormat::KernelTuner, RecordingFormat::T4}) {
         const std::filesystem::path path = folder_ / (format == RecordingFormat::T4 ? "a.t4.json" : "a.json");
-        const std::string text = recording_text(space, {}, "a device", format);
+        ASSERT_OK_AND_ASSIGN(const std::string text, recording_text(space, {}, "a device", format));
         ASSERT_OK(write_recording(path, text));
         ASSERT_OK(write_recording(path, text));
         std::ofstream(path) << "{\"notes\": 1}";
@@ -329,14 +331,22 @@ TEST_P(live, recordings_are_read_again) {
         samples.push_back({.configuration = stored_configuration(space, configuration),
                            .milliseconds = 1.0 + 0.25 * configuration[1] + configuration[0]});
     samples[3].milliseconds = kInvalidCost;
-    samples[3].reason = "wrong";
+    samples[3].reason = std::string(kWrongResult) + "out[0] is 1";
+    samples[5].milliseconds = kInvalidCost;
+    samples[5].reason = "The process ended while it ran.";
     samples.push_back(samples[0]);  // a second sample of the same
     samples.push_back({.configuration = {{"tile", 3}}, .milliseconds = 1.0});
     for (const RecordingFormat format : {RecordingFormat::KernelTuner, RecordingFormat::T4}) {
-        const std::string text = recording_text(space, samples, device().info().name, format);
+        ASSERT_OK_AND_ASSIGN(const std::string text, recording_text(space, samples, device().info().name, format));
         ASSERT_OK_AND_ASSIGN(const RecordedSurface surface, RecordedSurface::parse(text, "the recording"));
         EXPECT_EQ(surface.candidates().size(), 19U);
-        EXPECT_EQ(surface.valid_count(), 18U);
+        EXPECT_EQ(surface.valid_count(), 17U);
+        EXPECT_EQ(surface.device(), device().info().name);
+        EXPECT_FALSE(surface.kernel().empty());
+        if (format == RecordingFormat::T4) {
+            EXPECT_THAT(text,
+                        AllOf(HasSubstr("\"invalidity\": \"correctness\""), HasSubstr("\"invalidity\": \"runtime\"")));
+        }
         EXPECT_EQ(surface.optimum(), 1.25);
         EXPECT_EQ(surface.candidates().dimensions(), 3U);
         EXPECT_THAT(std::vector<double>(surface.costs().begin(), surface.costs().end()), Contains(1.0 + 64.0 + 1.0));

@@ -43,6 +43,15 @@ TEST(race, a_few_rounds_or_a_small_gain_replace_nothing) {
     EXPECT_FALSE(replaces(compare(std::vector(9, 0.995), std::vector(9, 1.0))));
     EXPECT_FALSE(replaces(compare(std::vector(9, 2.0), std::vector(9, 1.0))));
     EXPECT_FALSE(replaces(compare({}, {})));
+    // What the clock did not see is no gain.
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    for (const double odd : {0.0, -1.0, nan, kNone}) {
+        EXPECT_FALSE(replaces(compare(std::vector(9, odd), std::vector(9, 1.0)))) << odd;
+        EXPECT_FALSE(replaces(compare(std::vector(9, 1.0), std::vector(9, odd)))) << odd;
+        std::vector<double> mostly(9, 0.5);
+        mostly[4] = odd;
+        EXPECT_TRUE(replaces(compare(mostly, std::vector(9, 1.0)))) << odd;
+    }
 }
 
 // The fastest of five equal configurations is a lucky one; it must not take the incumbent's place.

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lies where a tuning table is wanted: other programs' files, damaged tables, tables of an older Yolk.
 #include <gmock/gmock.h>
-#include <linux/capability.h>
 #include <sqlite3.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -313,14 +310,6 @@ TEST_F(table_place, keeps_a_choice_for_each_of_two_yolks_with_other_knobs) {
     const auto answer = usable_choices(choices, {}, some_key().device).find(space);
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->configuration, (Configuration{1, 32, 32}));
-}
-
-/// Gives up what root may do in spite of a file's permissions. Another user is not an answer: in a container that one
-/// may not even reach the folder.
-bool obeys_permissions() {
-    __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-    std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> none{};
-    return ::syscall(SYS_capset, &header, none.data()) == 0;
 }
 
 /// Ends the child of fork() with what went wrong; 0: nothing.

@@ -289,6 +289,7 @@ TEST_P(user_kernel, shader_and_declaration_must_agree) {
     EXPECT_THAT(told("/parameters/wx/constant_id", 9), HasSubstr("no specialization constant 9; it has 0, 3"));
     EXPECT_THAT(told("/parameters/f", Json::parse(R"({"values": [true, false], "constant_id": 3})")),
                 HasSubstr("not a legal value of the specialization constant 3"));
+    EXPECT_THAT(told("/parameters/wx/values", Json::array({64, 128, 2.5})), HasSubstr("2.5 is not a legal value"));
     EXPECT_THAT(told("/dispatch/0", "n - n"), HasSubstr("dispatches no workgroup"));
     EXPECT_THAT(told("/constraints", Json::array({"wx > 5000"})), HasSubstr("no configuration that is legal"));
     EXPECT_THAT(told("/default", Json{{"wx", 128}, {"mode", "WRONG"}}), HasSubstr("default configuration"));

@@ -11,7 +11,7 @@
 namespace yolk::chat {
 namespace {
 
-using ServerJson = nlohmann::json;
+using ServerJson = SortedJson;
 using Judged = Verdict::Kind;
 
 Verdict failed_as(Judged kind, ErrorKind error, std::string message, long status = 0) {
@@ -27,7 +27,7 @@ std::string string_in(const ServerJson& object, const char* name) {
 /// The words of an error reply in the forms that servers use, with the parameter that was refused. A body in no known
 /// form is given by its beginning.
 std::string server_words(const Received& received, const Secret& key) {
-    const ServerJson body = ServerJson::parse(received.body, nullptr, false);
+    const ServerJson body = parse_sorted_json(received.body, "The reply").value_or(nullptr);
     const ServerJson* error = &body;
     if (body.is_object() && body.contains("error")) error = &body["error"];
     std::string words = error->is_string() ? error->get<std::string>() : string_in(*error, "message");
@@ -41,7 +41,7 @@ std::string server_words(const Received& received, const Secret& key) {
 
 /// An account without money is refused by 429, and waiting does not fill it.
 bool out_of_quota(const std::string& body) {
-    const ServerJson parsed = ServerJson::parse(body, nullptr, false);
+    const ServerJson parsed = parse_sorted_json(body, "The reply").value_or(nullptr);
     return parsed.is_object() && parsed.contains("error") && string_in(parsed["error"], "code") == "insufficient_quota";
 }
 
@@ -146,12 +146,13 @@ Verdict judge(const Received& received, const Endpoint& endpoint, const std::opt
               std::uint64_t most_reply_bytes) {
     if (received.code != CURLE_OK) return judge_broken(received, endpoint, most_reply_bytes);
     if (received.status != 200) return judge_status(received, endpoint);
-    const ServerJson body = ServerJson::parse(received.body, nullptr, false);
+    const Result<ServerJson> parsed = parse_sorted_json(received.body, "The reply");
+    const ServerJson body = parsed.value_or(nullptr);
     const auto [choice, message] = first_choice(body);
     if (message == nullptr)
         return failed_as(Judged::Retry, ErrorKind::Io,
                          fmt::format("The reply of {} is {}, not one of chat completions. It begins: {}.", endpoint.url,
-                                     body.is_discarded() ? "not JSON" : "JSON without choices[0].message",
+                                     !parsed ? "not JSON" : "JSON without choices[0].message",
                                      excerpt(endpoint.key.removed_from(received.body))));
     Answer answer;
     if (body.contains("usage"))

@@ -16,7 +16,7 @@ namespace {
 
 // Objects of a reply are sorted maps: looking a name up in an ordered one takes as long as there are names before it,
 // and a reply may have a million of them.
-using ReplyJson = nlohmann::json;
+using ReplyJson = SortedJson;
 using Kind = Schema::Kind;
 
 Result<void> check_document(const Schema& schema, const std::string& path, std::size_t level);
@@ -202,9 +202,9 @@ Json to_json_schema(const Schema& schema) {
 }
 
 Result<Json> parse_reply(const Schema& schema, std::string_view reply) {
-    const ReplyJson value = ReplyJson::parse(reply.begin(), reply.end(), nullptr, /*allow_exceptions=*/false);
-    if (value.is_discarded()) return failed_work("The reply is not JSON. It begins: {}.", excerpt(reply));
-    Result<Json> read_value = read(schema, value, "$");
+    const Result<ReplyJson> value = parse_sorted_json(reply, "The reply");
+    if (!value) return failed_work("{} It begins: {}.", value.error().message, excerpt(reply));
+    Result<Json> read_value = read(schema, *value, "$");
     if (read_value) return read_value;
     return failed_work("The reply is not of the schema: {}. The reply begins: {}.", read_value.error().message,
                        excerpt(reply));

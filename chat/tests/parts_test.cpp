@@ -34,7 +34,7 @@ TEST(schema, a_reply_is_read_in_the_schemas_order) {
 
 TEST(schema, what_is_wrong_is_named_by_its_path) {
     const std::vector<std::pair<std::string, std::string>> cases{
-        {"not json", "not JSON. It begins: 'not json'"},
+        {"not json", "not valid JSON: column 2: invalid literal. It begins: 'not json'"},
         {"[]", "at $ an object is wanted"},
         {R"({"name":1,"size":"large","items":[]})", "at $.name a string is wanted, and there is '1'"},
         {R"({"name":"x","size":"huge","items":[]})", "at $.size one of 'small', 'large' is wanted"},

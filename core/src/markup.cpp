@@ -7,7 +7,7 @@ namespace yolk {
 
 std::string markup_text(std::string_view text) {
     // Through JSON: what is no UTF-8 is replaced on the way out.
-    const std::string valid = Json::parse(to_line(Json(text))).get<std::string>();
+    const std::string valid = parse_json(to_line(Json(text)), "a text").value().get<std::string>();
     std::string escaped;
     for (const char c : valid) {
         switch (c) {

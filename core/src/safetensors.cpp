@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <set>
 
 #include "yolk/core/json.hpp"
 #include "yolk/core/printable.hpp"
@@ -20,8 +19,8 @@ static_assert(std::endian::native == std::endian::little, "safetensors files are
 
 constexpr std::string_view kMetadataKey = "__metadata__";
 constexpr std::size_t kLengthBytes = 8;
-/// The deepest value of a legal header is a number in "shape": header > tensor > array > number.
-constexpr int kMaxDepth = 3;
+/// The deepest list of a legal header is "shape": header > tensor > array.
+constexpr std::size_t kMaxDepth = 3;
 
 struct Header {
     Json json;
@@ -33,33 +32,6 @@ struct Header {
 struct Extent {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-};
-
-/// nlohmann keeps one of two equal keys silently and nests without limit; this sees both while parsing.
-class KeyWatch {
-   public:
-    bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
-        if (depth > kMaxDepth) {
-            if (problem_.empty()) problem_ = "nests too deeply";
-            return false;
-        }
-        switch (event) {
-            case Json::parse_event_t::object_start: keys_.emplace_back(); break;
-            case Json::parse_event_t::object_end: keys_.pop_back(); break;
-            case Json::parse_event_t::key:
-                if (!keys_.back().insert(parsed.get<std::string>()).second && problem_.empty()) {
-                    problem_ = fmt::format("names '{}' twice", shown(parsed.get<std::string>()));
-                }
-                break;
-            default: break;
-        }
-        return true;
-    }
-    [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
-
-   private:
-    std::vector<std::set<std::string>> keys_;
-    std::string problem_;
 };
 
 Result<Header> read_header(std::span<const std::byte> bytes, std::string_view what) {
@@ -78,14 +50,14 @@ Result<Header> read_header(std::span<const std::byte> bytes, std::string_view wh
     const Seal seal = seal_of(bytes, kLengthBytes + static_cast<std::size_t>(length));
     if (seal == Seal::Broken) return bad_input("{} is not read: {}.", what, kBrokenSeal);
     const auto* const text = reinterpret_cast<const char*>(bytes.data()) + kLengthBytes;
-    KeyWatch watch;
-    Json json = Json::parse(text, text + length, std::ref(watch), /*allow_exceptions=*/false);
-    if (!watch.problem().empty()) return bad_input("The header of {} {}.", what, watch.problem());
-    if (json.is_discarded() || !json.is_object()) {
+    Result<Json> json = parse_json({text, static_cast<std::size_t>(length)}, fmt::format("The header of {}", what),
+                                   {.depth = kMaxDepth});
+    if (!json) return bad_input("{} So it is not a safetensors file, or it is damaged.", json.error().message);
+    if (!json->is_object()) {
         return bad_input("The header of {} is not a JSON object: it is not a safetensors file, or it is damaged.",
                          what);
     }
-    return Header{.json = std::move(json),
+    return Header{.json = *std::move(json),
                   .data = bytes.subspan(kLengthBytes + static_cast<std::size_t>(length)),
                   .has_checksum = seal == Seal::Fits};
 }

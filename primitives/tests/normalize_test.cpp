@@ -100,7 +100,7 @@ TEST_P(normalize, bad_descriptions_are_refused) {
     EXPECT_TRUE(refused({.members = 0xFFFFFFFFU, .rows = 0xFFFFFFFFU, .columns = 2}, "the in view of [normalize]"));
     EXPECT_TRUE(refused({.rows = 0x40000000U, .columns = 1}, "the in view of [normalize]"));
     EXPECT_TRUE(refused({.config = RowConfig{.rows_per_workgroup = 32}}, "rows_per_workgroup"));
-    EXPECT_TRUE(refused_by_loops(device(), plan_normalize(device(), {.rows = 1, .columns = 32 * 21844 + 1}),
+    EXPECT_TRUE(refused_by_loops(device(), plan_normalize(device(), {.rows = 1, .columns = 256 * 21844 + 1}),
                                  "Use shorter rows"));
 }
 

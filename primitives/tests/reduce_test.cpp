@@ -106,8 +106,19 @@ TEST_P(reduce, the_longest_rows) {
 }
 
 TEST_P(reduce, rows_beyond_the_loops_are_refused) {
-    EXPECT_TRUE(
-        refused_by_loops(device(), plan_reduce(device(), {.outer = 1, .columns = 32 * 65534 + 1}), "Use shorter rows"));
+    EXPECT_TRUE(refused_by_loops(device(), plan_reduce(device(), {.outer = 1, .columns = 256 * 65534 + 1}),
+                                 "Use shorter rows"));
+}
+
+// The heuristic's lanes are too few where a driver limits loops; others are not.
+TEST_P(reduce, rows_beyond_the_heuristics_loops_get_more_lanes) {
+    const ReduceDesc desc{.operation = ReduceOperation::Sum, .outer = 1, .columns = 32 * 65534 + 1};
+    ASSERT_OK_AND_ASSIGN(const ReducePlan plan, plan_reduce(device(), desc));
+    EXPECT_TRUE(!device().findings().loop_limit || plan.config().lanes_per_row > 32U);
+    std::vector<float> in(desc.columns);
+    for (std::uint32_t k = 0; k < desc.columns; ++k) in[k] = static_cast<float>(k % 1009) - 500.0F;
+    ASSERT_OK_AND_ASSIGN(const auto got, run(desc, in));
+    EXPECT_EQ(got, reference::reduce_twin(desc, in));
 }
 
 // A table of GPUs' defaults: more invocations share a row where rows are few, as long as each has elements.

@@ -136,7 +136,7 @@ def speed_rows(trial):
             of_limit = f"GFLOP/s, {number(limit)} of the fp32 limit" if limit and match[1] == "f32" else "GFLOP/s"
             compared(rows, f"product of {match[2]} x {match[2]}, {match[1]}", of_limit, step, step.last.get("gflops"), (theirs.get("gflops"), "matmul"))
     tune = steps.get("tune")
-    if tune and "speed_up" in tune.last:
+    if tune and tune.last.get("speed_up") is not None:
         rows.append(["`yolk tune`, in the mean", f"{number(tune.last['speed_up'])} times the default", "", ""])
     return rows
 

@@ -117,7 +117,7 @@ Result<std::string> kept_metrics(const std::filesystem::path& path, std::uint32_
     if (has_settings && rest.empty()) return std::string();  // as a resumption without metrics begins its own
     const char* const kept_begin = rest.data();
     for (std::string_view text = next_line(); !text.empty(); text = next_line()) {
-        const Json line = Json::parse(text.begin(), text.end(), nullptr, false);
+        const Json line = parse_json(text, "a line").value_or(nullptr);
         if (!line.is_object() || line.value("generation", Json()) != Json(generations - 1)) continue;
         if (leads_up_to(line, state)) return std::string(kept_begin, rest.data());
         break;
@@ -137,8 +137,7 @@ Result<std::string> first_metrics(const std::filesystem::path& path, std::uint32
     while (end < text.size()) {
         const std::size_t line_end = text.find('\n', end);
         if (line_end == std::string_view::npos) break;
-        const Json line = Json::parse(text.begin() + static_cast<std::ptrdiff_t>(end),
-                                      text.begin() + static_cast<std::ptrdiff_t>(line_end), nullptr, false);
+        const Json line = parse_json(text.substr(end, line_end - end), "a line").value_or(nullptr);
         if (!line.is_object() || line.value("generation", std::uint64_t{generations}) >= generations) break;
         end = line_end + 1;
     }

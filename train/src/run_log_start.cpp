@@ -66,7 +66,7 @@ Result<std::optional<std::uint32_t>> generations_in_metrics(const std::filesyste
         text.resize(end);
         const std::size_t before = text.find_last_of('\n');
         const std::size_t begin = before == std::string::npos ? 0 : before + 1;
-        const Json line = Json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(), nullptr, false);
+        const Json line = parse_json(std::string_view(text).substr(begin), "a line").value_or(nullptr);
         if (line.is_object() && line.contains("generation") && line["generation"].is_number_unsigned())
             return std::optional(static_cast<std::uint32_t>(line["generation"].get<std::uint64_t>()) + 1);
         text.resize(begin);

@@ -18,12 +18,12 @@ constexpr const char* kEndedWhileRunning = "The process ended while it ran.";
 
 Json journal_entry(const TuningKey& key, const StoredConfiguration& configuration) {
     Json json = key_json(key);
-    json["configuration"] = Json::parse(configuration_text(configuration));
+    json["configuration"] = configuration_json(configuration);
     return json;
 }
 
 std::optional<Quarantined> parse_journal_entry(const std::string& text) {
-    const Json json = Json::parse(text, nullptr, false);
+    const Json json = parse_json(text, "an entry").value_or(nullptr);
     std::optional<TuningKey> key = key_of_json(json);
     if (!key || !json.contains("configuration")) return std::nullopt;
     std::optional<StoredConfiguration> configuration = configuration_of_json(json["configuration"]);

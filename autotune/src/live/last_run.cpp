@@ -83,7 +83,7 @@ Result<std::vector<ShapeRequest>> last_run_shapes() {
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kLargestLastRun));
     std::string text(bytes.size(), '\0');
     std::ranges::transform(bytes, text.begin(), [](std::byte byte) { return static_cast<char>(byte); });
-    const Json json = Json::parse(text, nullptr, false);
+    const Json json = parse_json(text, "the file").value_or(nullptr);
     const bool known = json.is_object() && json.value("yolk_last_run", Json()) == kLastRunVersion &&
                        json.contains("shapes") && json["shapes"].is_array() &&
                        std::ranges::all_of(json["shapes"], is_shape_request);

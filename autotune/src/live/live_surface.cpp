@@ -156,7 +156,8 @@ Result<std::string> LiveSurface::prove(const Configuration& configuration, std::
     const oracle::CheckContext context{.device = device_, .dispatcher = dispatcher_};
     YOLK_TRY(const oracle::CheckReport report, proof_.prove(context, configuration, poison));
     if (report.passed()) return std::string();
-    return report.failures.empty() ? std::string("The check ran nothing.") : report.failures.front();
+    const std::string what = report.failures.empty() ? std::string("the check ran nothing.") : report.failures.front();
+    return std::string(kWrongResult) + what;
 }
 
 Result<std::unique_ptr<LiveSurface::Timed>> LiveSurface::prepare(const Configuration& configuration) {

@@ -46,8 +46,10 @@ bool wants_another_sample(std::span<const double> samples, double best, const Ra
 
 Comparison compare(std::span<const double> challenger, std::span<const double> incumbent) {
     std::vector<double> ratios;
-    for (std::size_t i = 0; i < std::min(challenger.size(), incumbent.size()); ++i)
-        ratios.push_back(std::log(challenger[i] / incumbent[i]));
+    for (std::size_t i = 0; i < std::min(challenger.size(), incumbent.size()); ++i) {
+        const double ratio = std::log(challenger[i] / incumbent[i]);
+        if (std::isfinite(ratio)) ratios.push_back(ratio);  // a run that took no time by the clock says nothing
+    }
     if (ratios.empty()) return {};
     Comparison result{.log_ratio = median_of(ratios), .rounds = ratios.size()};
     for (double& ratio : ratios) ratio = std::abs(ratio - result.log_ratio);

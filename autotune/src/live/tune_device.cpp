@@ -164,8 +164,9 @@ Result<void> write_recordings(const TuningRun& run, const std::vector<Turn>& tur
         YOLK_TRY(const std::vector<TuningSample> samples, run.file.samples(tuning_key(run.device.info(), space)));
         const std::filesystem::path path =
             turns.size() == 1 ? run.options.record : numbered(run.options.record, ++number);
-        YOLK_TRY_VOID(
-            write_recording(path, recording_text(space, samples, run.device.info().name, recording_format(path))));
+        YOLK_TRY(const std::string text,
+                 recording_text(space, samples, run.device.info().name, recording_format(path)));
+        YOLK_TRY_VOID(write_recording(path, text));
     }
     return {};
 }

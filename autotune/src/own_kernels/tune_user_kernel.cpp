@@ -119,7 +119,8 @@ Result<void> conclude(const UserKernelTuning& run, const DeviceInfo& info, const
     YOLK_TRY(const std::vector<TuningSample> samples, run.file.samples(run.key));
     if (!run.options.record.empty()) {
         const std::filesystem::path& path = run.options.record;
-        YOLK_TRY_VOID(write_recording(path, recording_text(space, samples, info.name, recording_format(path))));
+        YOLK_TRY(const std::string text, recording_text(space, samples, info.name, recording_format(path)));
+        YOLK_TRY_VOID(write_recording(path, text));
     }
     const bool chosen = outcome.search && !outcome.search->choice.configuration.empty();
     outcome.choice = chosen ? outcome.search->choice : known.value_or(TuningChoice{});

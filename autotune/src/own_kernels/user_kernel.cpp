@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "shader_language.hpp"
 #include "user_kernel_impl.hpp"
 #include "yolk/autotune/knob_value.hpp"
 #include "yolk/core/file.hpp"
@@ -78,12 +79,14 @@ Result<std::shared_ptr<UserKernel::Impl>> load_kernel(const Device& device, cons
                                                       const std::filesystem::path& space) {
     auto impl = std::make_shared<UserKernel::Impl>();
     impl->info = device.usable_info();
+    YOLK_TRY_VOID(check_is_glsl(shader));
     YOLK_TRY(impl->source, load_kernel_source(shader));
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(space, kLargestSpaceFile));
     std::string text;
     for (const std::byte byte : bytes) text += static_cast<char>(byte);
     YOLK_TRY(impl->space, parse_kernel_space(text, space.filename().string(), space.parent_path()));
     if (impl->space.reference) {
+        YOLK_TRY_VOID(check_is_glsl(impl->space.reference->shader));
         YOLK_TRY(impl->reference, load_kernel_source(impl->space.reference->shader));
     }
     if (impl->space.name.empty()) impl->space.name = impl->source.name;

@@ -45,9 +45,15 @@ ScalarType scalar_of(ElementType element) {
 
 /// Nothing where the type cannot hold the value.
 std::optional<std::uint32_t> scalar_word(ScalarType type, const ExpressionValue& value) {
-    const auto* const whole = std::get_if<std::int64_t>(&value);
+    const auto* whole = std::get_if<std::int64_t>(&value);
     const auto* const real = std::get_if<double>(&value);
     const bool* const truth = std::get_if<bool>(&value);
+    // One fraction among a parameter's values makes all of them reals; the fraction is what does not fit.
+    std::int64_t of_real = 0;
+    if (real != nullptr && std::abs(*real) <= 0xFFFFFFFFU && *real == std::floor(*real) && type != ScalarType::Bool) {
+        of_real = static_cast<std::int64_t>(*real);
+        whole = &of_real;
+    }
     switch (type) {
         case ScalarType::U32:
             if (whole == nullptr || *whole < 0 || *whole > INT64_C(0xFFFFFFFF)) return std::nullopt;

@@ -204,7 +204,7 @@ Result<void> SpaceReader::read_reference() {
         const Place all = place.at("constants");
         if (!all.json.is_object()) return all.wrong("it must be an object: {\"0\": 64}.");
         for (const auto& [key, json] : all.json.items()) {
-            const Json id = Json::parse(key, nullptr, false);
+            const Json id = parse_json(key, key).value_or(nullptr);
             if (!id.is_number_unsigned() || id.get<std::uint64_t>() > UINT32_MAX)
                 return all.wrong("'{}' is not a constant's id; ids are numbers: {{\"0\": 64}}.", key);
             YOLK_TRY(ExpressionValue value, (Place{json, fmt::format("{}.{}", all.where, key)}.value()));

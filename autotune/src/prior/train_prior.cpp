@@ -139,7 +139,7 @@ void Training::resume(std::vector<float>& centre, std::vector<float>& optimizer_
     if (options_.checkpoint.empty() || !bytes) return;
     std::string text(bytes->size(), '\0');
     std::ranges::transform(*bytes, text.begin(), [](std::byte byte) { return static_cast<char>(byte); });
-    const Json json = Json::parse(text, nullptr, false);
+    const Json json = parse_json(text, "the checkpoint").value_or(nullptr);
     const auto values = [&](const char* name) {
         std::vector<float> floats;
         if (!json.contains(name) || !json[name].is_array()) return floats;

@@ -61,7 +61,11 @@ Result<std::string> gunzip(std::span<const std::byte> bytes, std::size_t limit_b
         }
         if (code != Z_STREAM_END) continue;
         if (stream.avail_in == 0) return text;
-        if (inflateReset(&stream) != Z_OK) return bad_input("{} is damaged after a gzip member.", name);
+        const bool another = is_gzip(bytes.subspan(stream.total_in));
+        return bad_input("{} has {} after its gzip data, from byte {} of {} on. {}", name,
+                         another ? "a second gzip file" : "something else", stream.total_in, bytes.size(),
+                         another ? "Give one of them, or unpack both and pack what they are together."
+                                 : "Remove it, or fetch the file again.");
     }
 }
 

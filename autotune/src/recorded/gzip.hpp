@@ -11,8 +11,8 @@
 namespace yolk::autotune {
 
 [[nodiscard]] bool is_gzip(std::span<const std::byte> bytes) noexcept;
-/// All members of a gzip file, one after another. Error (BadInput): damaged, cut off, or more than `limit_bytes` when
-/// unpacked; `name` stands for the file.
+/// What a gzip file of one member has. Error (BadInput): damaged, cut off, something after its end, or more than
+/// `limit_bytes` when unpacked; `name` stands for the file.
 [[nodiscard]] Result<std::string> gunzip(std::span<const std::byte> bytes, std::size_t limit_bytes,
                                          std::string_view name);
 

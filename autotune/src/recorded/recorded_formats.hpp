@@ -6,12 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "yolk/autotune/recorded_surface.hpp"
 #include "yolk/autotune/space.hpp"
 #include "yolk/core/result.hpp"
 
 namespace yolk::autotune {
 
-/// Rows of parameter values with their costs.
+/// Rows of parameter values with their costs; a configuration may have several.
 struct Records {
     std::vector<std::string> names;
     std::vector<std::vector<Value>> domains;  ///< values that the file says are possible, where it does; may be empty
@@ -21,12 +22,31 @@ struct Records {
     std::string kernel;
 };
 
-/// A number where the whole text is one, True and False as 1 and 0, else text.
+/// Which measured value is searched for, and whether more of it is better.
+struct Objective {
+    std::string name = "time";
+    bool is_maximised = false;
+
+    /// What a search minimises: the value, or 1 over it where more is better. kInvalidCost where it failed: not finite,
+    /// not above 0, or at least 1e19, which tuners write for "failed". Error: below 0, where more is better; `place`
+    /// begins the message.
+    [[nodiscard]] Result<double> cost_of(double value, std::string_view place) const;
+};
+
+/// "time", "max:score", "min:watts". Error (BadInput): it is not known whether more of it is better, and the text does
+/// not say so; `file` begins the message.
+[[nodiscard]] Result<Objective> objective_of(std::string_view text, std::string_view file);
+
+/// A number where the whole text is one, True and False as 1 and 0, else text; lists and tuples as listed_text().
 [[nodiscard]] Value value_of(std::string_view text);
-/// kInvalidCost where it is not finite, not above 0, or at least 1e19, which tuners write for "failed".
+/// A list or a tuple of Python or JSON in one form: "(8, 'a')" and "[8,\"a\"]" are [8,"a"].
+[[nodiscard]] std::string listed_text(std::string_view text);
+/// kInvalidCost where it is not finite, not above 0, or at least 1e19.
 [[nodiscard]] double cost_of(double number) noexcept;
 
-[[nodiscard]] Result<Records> parse_json_records(std::string_view text, std::string_view name);
-[[nodiscard]] Result<Records> parse_csv_records(std::string_view text, std::string_view name);
+[[nodiscard]] Result<Records> parse_json_records(std::string_view text, std::string_view name,
+                                                 const RecordingOptions& options);
+[[nodiscard]] Result<Records> parse_csv_records(std::string_view text, std::string_view name,
+                                                const RecordingOptions& options);
 
 }  // namespace yolk::autotune

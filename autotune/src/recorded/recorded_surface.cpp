@@ -5,19 +5,22 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <new>
 
 #include "gzip.hpp"
 #include "recorded_formats.hpp"
+#include "yolk/autotune/race.hpp"
 #include "yolk/autotune/surface.hpp"
 #include "yolk/core/file.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/core/log.hpp"
 #include "yolk/core/printable.hpp"
 
 namespace yolk::autotune {
 namespace {
 
-constexpr std::size_t kLimitBytes = std::size_t{1} << 30U;
+/// Also of what is unpacked. 100,000 configurations, each with 32 times, are 92 MiB.
+constexpr std::size_t kLimitBytes = std::size_t{256} << 20U;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 Result<Space> recorded_space(const Records& records, std::string_view name) {
     std::vector<Parameter> parameters;
@@ -27,7 +30,7 @@ Result<Space> recorded_space(const Records& records, std::string_view name) {
         for (const std::vector<Value>& row : records.rows) values.push_back(row[p]);
         parameters.push_back(Parameter::of(records.names[p], std::move(values)));
     }
-    Result<Space> space = Space::create(std::move(parameters));
+    Result<Space> space = Space::listed(std::move(parameters));
     if (!space) return std::move(space).error().while_doing(fmt::format("reading {}", name));
     return space;
 }
@@ -36,32 +39,44 @@ Result<Space> recorded_space(const Records& records, std::string_view name) {
 Result<RecordedSurface> named_surface(const Records& records, std::string_view name) {
     if (records.rows.empty()) return bad_input("{} contains no configuration; it is empty or cut off.", name);
     YOLK_TRY(Space space, recorded_space(records, name));
-    std::map<std::uint64_t, std::pair<Choice, double>> ordered;
+    std::vector<std::map<Value, std::uint16_t>> places;
+    for (const Parameter& parameter : space.parameters()) {
+        std::map<Value, std::uint16_t>& place = places.emplace_back();
+        for (const Value& value : parameter.values) place.emplace(value, static_cast<std::uint16_t>(place.size()));
+    }
+    std::map<Choice, std::vector<double>> ordered;
     for (std::size_t row = 0; row < records.rows.size(); ++row) {
         Choice choice;
-        for (std::size_t p = 0; p < records.names.size(); ++p) {
-            const auto& values = space.parameters()[p].values;
-            const auto at = std::ranges::find(values, records.rows[row][p]);
-            choice.push_back(static_cast<std::uint16_t>(at - values.begin()));
-        }
-        const std::uint64_t key = space.key(choice);
-        const double cost = records.costs[row];
-        const auto [place, is_new] = ordered.emplace(key, std::pair(choice, cost));
-        if (!is_new && place->second.second != cost) {
-            return bad_input("{} has the configuration {} twice, with different costs; keep one of them.", name,
-                             space.text(choice));
-        }
+        for (std::size_t p = 0; p < records.names.size(); ++p) choice.push_back(places[p].at(records.rows[row][p]));
+        ordered[choice].push_back(records.costs[row]);
     }
     std::vector<std::uint16_t> choices;
     std::vector<double> costs;
-    for (const auto& [key, entry] : ordered) {
-        choices.insert(choices.end(), entry.first.begin(), entry.first.end());
-        costs.push_back(entry.second);
+    for (const auto& [choice, measured] : ordered) {
+        choices.insert(choices.end(), choice.begin(), choice.end());
+        const bool failed = std::ranges::find(measured, kInvalidCost) != measured.end();
+        costs.push_back(failed ? kInvalidCost : median_of(measured));
+    }
+    if (costs.size() < records.rows.size()) {
+        log_info(
+            fmt::format("{} has {} rows of {} configurations; one that was measured more than once has the median.",
+                        name, records.rows.size(), costs.size()));
     }
     YOLK_TRY(CandidateSet candidates, CandidateSet::of(std::move(space), std::move(choices)));
     auto surface = RecordedSurface::of(std::move(candidates), std::move(costs), records.device, records.kernel);
     if (!surface) return std::move(surface).error().while_doing(fmt::format("reading {}", name));
     return surface;
+}
+
+/// Throws std::bad_alloc.
+Result<RecordedSurface> read_surface(const std::filesystem::path& path, const RecordingOptions& options) {
+    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kLimitBytes));
+    const std::string name = fmt::format("'{}'", shown(path));
+    if (is_gzip(bytes)) {
+        YOLK_TRY(const std::string text, gunzip(bytes, kLimitBytes, name));
+        return RecordedSurface::parse(text, name, options);
+    }
+    return RecordedSurface::parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, name, options);
 }
 
 }  // namespace
@@ -89,24 +104,26 @@ Result<RecordedSurface> RecordedSurface::of(CandidateSet candidates, std::vector
     return surface;
 }
 
-Result<RecordedSurface> RecordedSurface::parse(std::string_view text, std::string_view name) {
+Result<RecordedSurface> RecordedSurface::parse(std::string_view text, std::string_view name,
+                                               const RecordingOptions& options) {
+    if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+        return bad_input("{} is UTF-16. Save it as UTF-8.", name);
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     if (first == std::string_view::npos) return bad_input("{} is empty; a recorded surface is expected.", name);
     const bool json = text[first] == '{' || text[first] == '[';
-    YOLK_TRY(const Records records, json ? parse_json_records(text, name) : parse_csv_records(text, name));
+    YOLK_TRY(const Records records,
+             json ? parse_json_records(text, name, options) : parse_csv_records(text, name, options));
     return named_surface(records, name);
 }
 
-Result<RecordedSurface> RecordedSurface::read(const std::filesystem::path& path) {
-    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kLimitBytes));
-    const std::string name = fmt::format("'{}'", shown(path));
-    if (is_gzip(bytes)) {
-        YOLK_TRY(const std::string text, gunzip(bytes, kLimitBytes, name));
-        return parse(text, name);
+Result<RecordedSurface> RecordedSurface::read(const std::filesystem::path& path, const RecordingOptions& options) {
+    try {
+        return read_surface(path, options);
+    } catch (const std::bad_alloc&) {
+        return Error{ErrorKind::OutOfMemory,
+                     fmt::format("There is not enough memory to read the recording '{}'.", shown(path))};
     }
-    std::string text(bytes.size(), '\0');
-    std::ranges::transform(bytes, text.begin(), [](std::byte byte) { return static_cast<char>(byte); });
-    return parse(text, name);
 }
 
 }  // namespace yolk::autotune

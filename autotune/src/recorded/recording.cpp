@@ -25,6 +25,11 @@ struct RecordedRow {
     std::vector<double> milliseconds;
     std::string reason;  ///< of a failure
     [[nodiscard]] bool failed() const { return !reason.empty() || milliseconds.empty(); }
+    [[nodiscard]] bool is_wrong() const { return reason.starts_with(kWrongResult); }
+    /// T4's word.
+    [[nodiscard]] const char* invalidity() const {
+        return !failed() ? "correct" : is_wrong() ? "correctness" : "runtime";
+    }
 };
 
 std::map<Configuration, RecordedRow> recorded_rows(const TuningSpace& space, const std::vector<TuningSample>& samples) {
@@ -36,7 +41,8 @@ std::map<Configuration, RecordedRow> recorded_rows(const TuningSpace& space, con
         if (std::isfinite(sample.milliseconds)) {
             row.milliseconds.push_back(sample.milliseconds);
         } else {
-            row.reason = sample.reason.empty() ? "failed" : sample.reason;
+            // That a result was wrong says more than how another run failed.
+            if (!row.is_wrong()) row.reason = sample.reason.empty() ? "failed" : sample.reason;
         }
     }
     return rows;
@@ -60,7 +66,10 @@ std::string kernel_tuner_text(const TuningSpace& space, const std::map<Configura
     }
     for (const auto& [configuration, row] : rows) {
         const StoredConfiguration kept = stored_configuration(space, configuration);
-        const auto text = [](const auto& knob) { return knob.second.text(); };
+        const auto text = [](const auto& knob) {
+            const std::string plain = knob.second.text();
+            return plain.find(',') == std::string::npos ? plain : to_line(knob.second.json());
+        };
         const std::string name = fmt::format("{}", fmt::join(kept | std::views::transform(text), ","));
         Json entry = configuration_json(kept);
         if (row.failed()) {
@@ -71,7 +80,7 @@ std::string kernel_tuner_text(const TuningSpace& space, const std::map<Configura
         }
         json["cache"][name] = std::move(entry);
     }
-    return json.dump(1) + "\n";
+    return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string t4_text(const TuningSpace& space, const std::map<Configuration, RecordedRow>& rows,
@@ -81,7 +90,7 @@ std::string t4_text(const TuningSpace& space, const std::map<Configuration, Reco
         Json result{{"configuration", configuration_json(stored_configuration(space, configuration))},
                     {"objectives", Json::array({"time"})},
                     {"times", {{"runtimes", row.failed() ? Json::array() : Json(row.milliseconds)}}},
-                    {"invalidity", row.failed() ? "runtime" : "correct"},
+                    {"invalidity", row.invalidity()},
                     {"correctness", row.failed() ? 0 : 1},
                     {"measurements", Json::array()}};
         if (!row.failed()) {
@@ -93,7 +102,7 @@ std::string t4_text(const TuningSpace& space, const std::map<Configuration, Reco
     const Json json{{"schema_version", "1.0.0"},
                     {"metadata", {{"device", device}, {"kernel", shape_text(space.family(), space.shape())}}},
                     {"results", std::move(results)}};
-    return json.dump(1) + "\n";
+    return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
@@ -120,8 +129,16 @@ Result<void> write_recording(const std::filesystem::path& path, std::string_view
     return write_file_atomically(path, text);
 }
 
-std::string recording_text(const TuningSpace& space, const std::vector<TuningSample>& samples,
-                           const std::string& device, RecordingFormat format) {
+Result<std::string> recording_text(const TuningSpace& space, const std::vector<TuningSample>& samples,
+                                   const std::string& device, RecordingFormat format) {
+    for (const TuningKnob& knob : space.knobs()) {
+        const std::string name = meaning_of(knob.name).name;
+        if (format == RecordingFormat::T4 || (name != "time" && name != "times" && name != "__error__")) continue;
+        return bad_input(
+            "A knob is named '{}', as is what Kernel Tuner's format has of a measurement. Record as T4: NAME.t4.json. "
+            "The table has the measurements.",
+            name);
+    }
     const std::map<Configuration, RecordedRow> rows = recorded_rows(space, samples);
     return format == RecordingFormat::T4 ? t4_text(space, rows, device) : kernel_tuner_text(space, rows, device);
 }

@@ -9,6 +9,8 @@
 #include <set>
 #include <unordered_set>
 
+#include "yolk/core/hash.hpp"
+
 namespace yolk::autotune {
 namespace {
 
@@ -87,6 +89,12 @@ double Parameter::coordinate(std::size_t value) const {
 }
 
 Result<Space> Space::create(std::vector<Parameter> parameters, std::vector<Constraint> constraints) {
+    return make(std::move(parameters), std::move(constraints), false);
+}
+
+Result<Space> Space::listed(std::vector<Parameter> parameters) { return make(std::move(parameters), {}, true); }
+
+Result<Space> Space::make(std::vector<Parameter> parameters, std::vector<Constraint> constraints, bool is_listed) {
     if (parameters.empty()) return bad_input("The space has no parameter; at least one is needed.");
     Space space;
     std::set<std::string> names;
@@ -95,10 +103,10 @@ Result<Space> Space::create(std::vector<Parameter> parameters, std::vector<Const
         if (!names.insert(parameter.name).second) {
             return bad_input("Parameter '{}' is there twice; names must differ.", parameter.name);
         }
-        if (space.combinations_ >= kMostCombinations / parameter.values.size()) {
+        const bool too_many = space.combinations_ >= kMostCombinations / parameter.values.size();
+        if (too_many && !is_listed)
             return bad_input("The space has 2^63 combinations or more; take parameters or values away.");
-        }
-        space.combinations_ *= parameter.values.size();
+        space.combinations_ = too_many ? kMostCombinations : space.combinations_ * parameter.values.size();
     }
     space.checked_at_.resize(parameters.size());
     for (std::size_t c = 0; c < constraints.size(); ++c) {
@@ -120,6 +128,7 @@ bool Space::allows(ChoiceView choice) const {
 }
 
 std::uint64_t Space::key(ChoiceView choice) const noexcept {
+    if (combinations_ == kMostCombinations) return hash64(std::as_bytes(choice));
     std::uint64_t key = 0;
     for (std::size_t p = 0; p < choice.size(); ++p) key = key * parameters_[p].values.size() + choice[p];
     return key;
@@ -214,7 +223,10 @@ Result<CandidateSet> CandidateSet::of(Space space, std::vector<std::uint16_t> ch
                                  parameters[p].name, parameters[p].values.size());
             }
         }
-        if (!set.index_.emplace(set.space_.key(set[i]), i).second) {
+        const auto [same, is_new] = set.index_.emplace(set.space_.key(set[i]), i);
+        if (!is_new && !std::ranges::equal(set[same->second], set[i]))
+            return bad_input("Two configurations have one hash; take either away: {}.", set.space_.text(set[i]));
+        if (!is_new) {
             return bad_input("The configuration {} is there twice; each may occur once.", set.space_.text(set[i]));
         }
     }
@@ -235,7 +247,9 @@ Result<CandidateSet> CandidateSet::of(const TuningSpace& space, std::span<const 
 
 std::optional<std::size_t> CandidateSet::find(ChoiceView choice) const {
     const auto found = index_.find(space_.key(choice));
-    return found == index_.end() ? std::nullopt : std::optional(found->second);
+    // In a space that is too large for keys, another configuration may have the hash.
+    const bool is_it = found != index_.end() && std::ranges::equal((*this)[found->second], choice);
+    return is_it ? std::optional(found->second) : std::nullopt;
 }
 
 std::vector<std::size_t> CandidateSet::neighbours(std::size_t candidate) const {

@@ -99,7 +99,7 @@ KnobMeaning meaning_of(const std::string& knob) {
             meaning.values.emplace_back(part);
             continue;
         }
-        const std::optional<KnobValue> value = KnobValue::of_json(Json::parse(part, nullptr, false));
+        const std::optional<KnobValue> value = KnobValue::of_json(parse_json(part, part).value_or(nullptr));
         if (!value) return {.name = knob};
         meaning.values.push_back(*value);
     }

@@ -19,9 +19,20 @@ constexpr std::chrono::seconds kBusyLimit{20};
 constexpr std::chrono::milliseconds kBetweenTries{20};
 
 Error sqlite_error(sqlite3* database, int code, std::string_view what) {
-    return io_error(fmt::format("The tuning table cannot {}: {}.", what,
+    const char* const path = database != nullptr ? sqlite3_db_filename(database, "main") : nullptr;
+    return io_error(fmt::format("The tuning table '{}' cannot {}: {}.", path != nullptr ? path : "", what,
                                 database != nullptr ? sqlite3_errmsg(database) : sqlite3_errstr(code)),
                     code);
+}
+
+/// SQLite's way to name a file with options.
+std::string unchanging_uri(const std::filesystem::path& path) {
+    std::string uri = "file:";
+    for (const char c : std::filesystem::absolute(path).string()) {
+        const bool is_plain = c != '%' && c != '?' && c != '#' && static_cast<unsigned char>(c) > 0x20U;
+        uri += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+    return uri + "?immutable=1";
 }
 
 }  // namespace
@@ -54,6 +65,11 @@ struct Database::Busy {
 bool says_damaged(int code) noexcept {
     const int primary = code & 0xFF;
     return primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_FORMAT;
+}
+
+bool says_read_only(int code) noexcept {
+    const int primary = code & 0xFF;
+    return primary == SQLITE_CANTOPEN || primary == SQLITE_READONLY;
 }
 
 Statement& Statement::bind(std::string_view text) noexcept {
@@ -108,8 +124,11 @@ std::optional<double> Statement::real(int column) const noexcept {
 Result<Database> Database::open(const std::filesystem::path& path, OpenMode mode) {
     YOLK_TRY_VOID(check_regular_file(path));  // SQLite would block on a named pipe
     const int create = mode == OpenMode::Create ? SQLITE_OPEN_CREATE : 0;
+    const bool unchanging = mode == OpenMode::Unchanging;
+    const int access = unchanging ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE | create;
+    const std::string name = unchanging ? unchanging_uri(path) : path.string();
     sqlite3* raw = nullptr;
-    const int code = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | create, nullptr);
+    const int code = sqlite3_open_v2(name.c_str(), &raw, access | SQLITE_OPEN_NOMUTEX, nullptr);
     Database database;
     database.database_.reset(raw);
     if (code != SQLITE_OK) {

@@ -21,6 +21,8 @@ namespace yolk::autotune {
 
 /// Whether a code of SQLite's says that the file's bytes are wrong, not that it could not be read just now.
 [[nodiscard]] bool says_damaged(int code) noexcept;
+/// Whether it says that SQLite could not make or write the files that it has beside the database.
+[[nodiscard]] bool says_read_only(int code) noexcept;
 
 class Statement {
    public:
@@ -64,7 +66,11 @@ class Statement {
     int bound_ = 0;
 };
 
-enum class OpenMode { Existing, Create };
+enum class OpenMode {
+    Existing,
+    Create,
+    Unchanging,  ///< may only be read, and nobody writes it: SQLite makes no files beside it and takes no locks
+};
 
 class Database {
    public:

@@ -196,7 +196,7 @@ Result<TableState> examine_table(const Database& database, const std::filesystem
 }
 
 std::optional<std::vector<std::uint64_t>> parse_extents(const std::string& text) {
-    return extents_of_json(Json::parse(text, nullptr, false));
+    return extents_of_json(parse_json(text, "a row").value_or(nullptr));
 }
 
 std::optional<std::vector<std::uint64_t>> extents_of_json(const Json& json) {

@@ -143,7 +143,15 @@ Result<std::optional<TuningFile>> TuningFile::open_existing(const std::filesyste
     if (path.empty() || !std::filesystem::exists(path, failed)) return std::optional<TuningFile>();
     YOLK_TRY_VOID(check_place(path));
     YOLK_TRY(Database database, Database::open(path, OpenMode::Existing));
-    YOLK_TRY(const TableState state, examine_table(database, path, false));
+    Result<TableState> examined = examine_table(database, path, false);
+    const bool may_only_be_read = !examined && says_read_only(examined.error().native);
+    if (may_only_be_read) {
+        // SQLite keeps what was written last in a log beside the table, and locks there: in a folder that may not be
+        // written to, it reads such a table only if it is told that nobody writes it.
+        YOLK_TRY(database, Database::open(path, OpenMode::Unchanging));
+        examined = examine_table(database, path, false);
+    }
+    YOLK_TRY(const TableState state, std::move(examined));
     if (state == TableState::Empty) return std::optional<TuningFile>();
     if (state == TableState::Foreign) return foreign_file(path, "another program's database");
     if (state == TableState::Newer) {
@@ -151,6 +159,8 @@ Result<std::optional<TuningFile>> TuningFile::open_existing(const std::filesyste
         const bool beside = path.extension() == fmt::format(".version-{}", kTableVersion);
         return beside ? std::optional<TuningFile>() : open_existing(place_beside_newer(path));
     }
+    if (state == TableState::Damaged && may_only_be_read)
+        return io_error(fmt::format("The tuning table '{}' is damaged, and may only be read.", path.string()), 0);
     if (state == TableState::Damaged) {
         database = {};
         YOLK_TRY_VOID(set_aside(path, false));
@@ -310,7 +320,7 @@ std::string configuration_text(const StoredConfiguration& configuration) {
 }
 
 std::optional<StoredConfiguration> parse_configuration(std::string_view text) {
-    return configuration_of_json(Json::parse(text, nullptr, false));
+    return configuration_of_json(parse_json(text, "a configuration").value_or(nullptr));
 }
 
 std::string values_text(const StoredConfiguration& configuration) {

@@ -107,7 +107,12 @@ std::string export_text(const std::vector<TuningChoice>& choices) {
 }
 
 Result<Imported> import_text(std::string_view text, std::string_view name) {
-    const Json json = Json::parse(text, nullptr, false);
+    const Result<Json> parsed = parse_json(text, name);
+    if (!parsed) {
+        return bad_input("{} So it is not an export of a tuning table (yolk tune table export FILE writes one).",
+                         parsed.error().message);
+    }
+    const Json& json = *parsed;
     if (!json.is_object() || !json.contains("yolk_tuning") || !json["yolk_tuning"].is_number_integer() ||
         !json.contains("choices") || !json["choices"].is_array()) {
         return bad_input("{} is not an export of a tuning table (yolk tune table export FILE writes one).", name);

@@ -62,7 +62,8 @@ Result<void> check_claimed(const Result<std::vector<Device>>& devices, train::Pr
     YOLK_TRY(const auto all, evolve::gather_results(processes, claims()));
     std::vector<train::DeviceClaim> claimed;
     for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
-        for (const Json& claim : Json::parse(text_of(all[rank]), nullptr, false)) {
+        YOLK_TRY(const Json claims_of_rank, parse_json(text_of(all[rank]), fmt::format("The claim of rank {}", rank)));
+        for (const Json& claim : claims_of_rank) {
             claimed.push_back({.rank = rank,
                                .machine = claim["machine"],
                                .uuid = claim["uuid"],

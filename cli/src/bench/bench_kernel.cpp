@@ -143,7 +143,10 @@ void print_bench(const ProblemOnDevice& on, const std::vector<Measured>& measure
     const TuningSpace space = on.problem.space(on.device.info());
     const Measured& fallback = measured.front();
     print_line("{} on {} ({})", on.problem.name(), on.device.info().name, driver_text(on.device.info()));
-    print_line("default {}  {}", fallback.timed() ? speed_text(work, fallback.median()) : "is wrong",
+    print_line("default {}  {}",
+               fallback.timed()          ? speed_text(work, fallback.median())
+               : !fallback.error.empty() ? "cannot be run"
+                                         : "is wrong",
                space.text(fallback.configuration));
     print_line("best    {}  {}", speed_text(work, best.median()), space.text(best.configuration));
     const std::string unit = json["unit"];
@@ -166,7 +169,10 @@ void print_bench(const ProblemOnDevice& on, const std::vector<Measured>& measure
 /// The finals, the baselines and the report. 1 where a configuration was wrong.
 Result<int> finish_kernel_bench(const KernelBenchFlags& flags, const ProblemOnDevice& on,
                                 std::vector<Measured>& measured) {
-    if (!measured.front().error.empty()) return bad_input(measured.front().error);
+    if (std::ranges::none_of(measured, [](const Measured& m) { return m.error.empty(); }))
+        return bad_input(measured.front().error);
+    if (!measured.front().error.empty())
+        log_warning("The default cannot be run, and plans take another configuration: " + measured.front().error);
     const std::vector<Measured*> finalists = finalists_of(measured);
     if (finalists.empty()) {
         return Error{ErrorKind::Driver,

@@ -89,10 +89,13 @@ Measured prove_and_time(const ProblemOnDevice& on, const Configuration& configur
         measured.error = wrong.error().message;
     }
     if (!measured.timed()) return measured;
-    if (const Result<double> seconds = time_once(on, configuration)) {
-        measured.seconds.push_back(*seconds);
-    } else {
+    const Result<double> seconds = time_once(on, configuration);
+    if (!seconds) {
         measured.error = seconds.error().message;
+    } else if (!(*seconds > 0.0)) {
+        measured.error = "It took no time by the device's clock; give a larger problem.";
+    } else {
+        measured.seconds.push_back(*seconds);
     }
     return measured;
 }

@@ -159,11 +159,15 @@ Result<LearningLog> read_learning_log(const std::filesystem::path& path) {
     if (rest.empty()) return bad_input("'{}' is empty; there is nothing to draw.", log.file);
     const std::optional<std::string_view> first = next_log_line(rest);
     if (!first) return foreign_log(log);
-    YOLK_TRY_VOID(read_log_settings(log, Json::parse(*first, nullptr, false)));
+    YOLK_TRY_VOID(read_log_settings(log, parse_json(*first, "the first line").value_or(nullptr)));
     LogReader reader(log);
     std::size_t number = 1;
-    for (auto text = next_log_line(rest); text; text = next_log_line(rest))
-        YOLK_TRY_VOID(reader.add(Json::parse(*text, nullptr, false), ++number));
+    for (auto text = next_log_line(rest); text; text = next_log_line(rest)) {
+        const Result<Json> line = parse_json(*text, fmt::format("'{}', line {},", log.file, ++number));
+        if (!line)
+            return bad_input("{} Nothing was drawn; remove that line, or draw another file.", line.error().message);
+        YOLK_TRY_VOID(reader.add(*line, number));
+    }
     if (!rest.empty()) {
         log_info(fmt::format("'{}': line {} is incomplete (a run is writing it, or was killed in it) and is left out.",
                              log.file, number + 1));

@@ -32,6 +32,12 @@ struct DeviceTuning {
     CommonFlags common;
 };
 
+/// Nothing where one of the two has no time.
+std::optional<double> speed_up_of(const TuningChoice& choice) {
+    if (!(choice.milliseconds > 0.0) || !(choice.heuristic_milliseconds > 0.0)) return std::nullopt;
+    return choice.heuristic_milliseconds / choice.milliseconds;
+}
+
 Json choice_json(const std::string& shape, const TuningChoice& choice) {
     const double tuned = choice.milliseconds;
     return {{"shape", shape},
@@ -39,7 +45,7 @@ Json choice_json(const std::string& shape, const TuningChoice& choice) {
             {"default_milliseconds", choice.plain_milliseconds > 0.0 ? Json(choice.plain_milliseconds) : Json()},
             {"heuristic_milliseconds", choice.heuristic_milliseconds},
             {"tuned_milliseconds", tuned},
-            {"speed_up", tuned > 0.0 ? choice.heuristic_milliseconds / tuned : 1.0},
+            {"speed_up", speed_up_of(choice) ? Json(*speed_up_of(choice)) : Json()},
             {"spread", choice.spread},
             {"evaluations", choice.evaluations},
             {"configuration", autotune::configuration_json(choice.configuration)}};
@@ -64,19 +70,21 @@ Json device_tuning_json(const DeviceInfo& info, const TuneDeviceOutcome& outcome
     Json left_out = Json::array();
     for (const autotune::SkippedShape& entry : outcome.skipped)
         left_out.push_back({{"shape", entry.shape}, {"reason", entry.reason}});
+    // Of no shape there is none.
+    const auto mean = [&outcome](double value) { return outcome.compared > 0 ? Json(value) : Json(); };
     Json json{{"tune", "live"},
               {"device", info.name},
               {"driver", driver_text(info)},
               {"table", outcome.table.string()},
               {"measured", outcome.measured},
               {"seconds", outcome.seconds},
-              {"speed_up", outcome.speed_up},
-              {"median_speed_up", outcome.median_speed_up},
-              {"summed_speed_up", outcome.summed_speed_up},
+              {"speed_up", mean(outcome.speed_up)},
+              {"median_speed_up", mean(outcome.median_speed_up)},
+              {"summed_speed_up", mean(outcome.summed_speed_up)},
               {"compared", outcome.compared},
               {"searched", outcome.searched},
               {"found", outcome.found},
-              {"heuristic_of_tuned", outcome.heuristic_of_tuned},
+              {"heuristic_of_tuned", mean(outcome.heuristic_of_tuned)},
               {"skipped", std::move(left_out)},
               {"shapes", std::move(shapes)}};
     add_algebra_to(json, outcome.algebra);
@@ -92,7 +100,7 @@ std::vector<std::string> row_of(const TunedShape& shape) {
             milliseconds(choice.plain_milliseconds),
             milliseconds(choice.heuristic_milliseconds),
             milliseconds(choice.milliseconds),
-            there ? fmt::format("{:.2f}x", choice.heuristic_milliseconds / choice.milliseconds) : "-",
+            speed_up_of(choice) ? fmt::format("{:.2f}x", *speed_up_of(choice)) : "-",
             there ? fmt::format("{:.1f} %", 100.0 * choice.spread) : "-",
             fmt::format("{}", choice.evaluations),
             fmt::format("{}", shape.search ? shape.search->measured : 0)};
@@ -108,9 +116,14 @@ void print_device_tuning(const TuneDeviceOutcome& outcome) {
         if (shape.too_late && !shape.choice) print_line("{}: no time was left; the next run continues", shape.shape);
     }
     for (const autotune::SkippedShape& entry : outcome.skipped) print_line("skipped {}: {}", entry.shape, entry.reason);
-    print_line(
-        "over the heuristic {:.2f}x in the geometric mean of {} shapes, {:.2f}x in the median, {:.2f}x in summed time",
-        outcome.speed_up, outcome.compared, outcome.median_speed_up, outcome.summed_speed_up);
+    if (outcome.compared > 0) {
+        print_line(
+            "over the heuristic {:.2f}x in the geometric mean of {} shapes, {:.2f}x in the median, {:.2f}x in summed "
+            "time",
+            outcome.speed_up, outcome.compared, outcome.median_speed_up, outcome.summed_speed_up);
+    } else {
+        print_line("No shape has both a tuned time and one of the heuristic, so there is no speed-up to tell.");
+    }
     if (outcome.searched > 0) {
         print_line(
             "for {} of {} shapes searched now the strategy found something faster than all that was known before",

@@ -43,6 +43,15 @@ Result<void> check_search_flags(const SearchFlags& flags) {
     return {};
 }
 
+void add_recording_flags(App& app, autotune::RecordingOptions& options) {
+    app.add_list("--parameters", options.parameters, "Which names of a flat list or a CSV file are parameters")
+        ->type_name("NAMES...");
+    app.add_option("--objective", options.objective,
+                   "What was measured and is searched for; max:NAME or min:NAME where it is not known which is better")
+        ->type_name("NAME")
+        ->default_str("what the recording names, else time");
+}
+
 Option* add_strategy_flag(App& app, std::string& strategy) {
     return add_parsed(app, "--strategy", strategy, fmt::format("{}", fmt::join(autotune::strategy_names(), ", ")),
                       &parse_strategy)

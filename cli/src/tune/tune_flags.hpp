@@ -14,6 +14,7 @@
 #include "options.hpp"
 #include "output.hpp"
 #include "yolk/autotune/algebra_choice.hpp"
+#include "yolk/autotune/recorded_surface.hpp"
 #include "yolk/autotune/tune_device.hpp"
 #include "yolk/core/json_fwd.hpp"
 
@@ -31,6 +32,9 @@ struct SearchFlags {
 void add_tuning_search_flags(App& app, SearchFlags& flags);
 /// Budget and seconds.
 [[nodiscard]] Result<void> check_search_flags(const SearchFlags& flags);
+
+/// --parameters and --objective, for recordings that do not say these themselves.
+void add_recording_flags(App& app, autotune::RecordingOptions& options);
 
 /// --strategy alone. An unknown name is refused while parsing.
 Option* add_strategy_flag(App& app, std::string& strategy);

@@ -11,6 +11,7 @@
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
+#include "tune_flags.hpp"
 #include "yolk/autotune/portfolio.hpp"
 #include "yolk/autotune/prior_file.hpp"
 #include "yolk/autotune/train_prior.hpp"
@@ -28,6 +29,7 @@ constexpr std::uint32_t kLargestTrainingPopulation = 4096;
 struct PriorTraining {
     std::vector<std::string> recordings;
     std::vector<std::string> held_out;
+    autotune::RecordingOptions recording;
     std::filesystem::path out;
     std::uint32_t generations = 10;
     std::uint32_t population = 16;
@@ -53,10 +55,11 @@ Result<void> check_training(const PriorTraining& flags) {
     return {};
 }
 
-Result<std::vector<autotune::RecordedSurface>> read_recordings(const std::vector<std::string>& paths) {
+Result<std::vector<autotune::RecordedSurface>> read_recordings(const std::vector<std::string>& paths,
+                                                               const autotune::RecordingOptions& options) {
     std::vector<autotune::RecordedSurface> surfaces;
     for (const std::string& path : paths) {
-        YOLK_TRY(autotune::RecordedSurface surface, autotune::RecordedSurface::read(path));
+        YOLK_TRY(autotune::RecordedSurface surface, autotune::RecordedSurface::read(path, options));
         surfaces.push_back(std::move(surface));
     }
     return surfaces;
@@ -126,8 +129,9 @@ void print_training(const PriorTraining& flags, const autotune::TrainPriorOutcom
 Result<int> train_and_write(const PriorTraining& flags) {
     const CommonFlags& common = flags.common;
     YOLK_TRY_VOID(check_training(flags));
-    YOLK_TRY(const std::vector<autotune::RecordedSurface> recordings, read_recordings(flags.recordings));
-    YOLK_TRY(const std::vector<autotune::RecordedSurface> held_out, read_recordings(flags.held_out));
+    YOLK_TRY(const std::vector<autotune::RecordedSurface> recordings,
+             read_recordings(flags.recordings, flags.recording));
+    YOLK_TRY(const std::vector<autotune::RecordedSurface> held_out, read_recordings(flags.held_out, flags.recording));
     YOLK_TRY(const Device device, open_device(common));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     const InterruptGuard interrupt;
@@ -165,6 +169,7 @@ Command add_tune_prior(App& tune) {
     const auto flags = std::make_shared<PriorTraining>();
     App* const train = prior->add_subcommand("train", "Train a prior by EGGROLL over recordings of several devices");
     train->add_list("recordings", flags->recordings, "Recorded surfaces")->required()->type_name("FILES...");
+    add_recording_flags(*train, flags->recording);
     train->add_option("--out", flags->out, "Where the prior is written")->required()->type_name("FILE");
     add_number(*train, "--generations", flags->generations, "0: the untrained prior")->default_str("10");
     train->add_flag("--portfolio-only", flags->portfolio_only,

@@ -35,6 +35,7 @@ constexpr std::uint32_t kSurfaceRepeats = 100;
 struct ReportTuning {
     std::filesystem::path page;
     std::filesystem::path surface;
+    autotune::RecordingOptions recording;
     std::vector<std::string> strategies;  ///< empty: all
     autotune::StrategySettings settings;
     std::optional<std::uint32_t> repeats;
@@ -101,8 +102,9 @@ Result<std::vector<ShapeReport>> reports_of_table() {
     return autotune::table_reports(*file, devices_here(), inspector());
 }
 
-Result<std::vector<ShapeReport>> reports_of_surface(const std::filesystem::path& path) {
-    YOLK_TRY(autotune::RecordedSurface surface, autotune::RecordedSurface::read(path));
+Result<std::vector<ShapeReport>> reports_of_surface(const std::filesystem::path& path,
+                                                    const autotune::RecordingOptions& options) {
+    YOLK_TRY(autotune::RecordedSurface surface, autotune::RecordedSurface::read(path, options));
     std::vector<ShapeReport> reports;
     reports.push_back(autotune::surface_report(std::move(surface), path.filename().string()));
     return reports;
@@ -111,7 +113,7 @@ Result<std::vector<ShapeReport>> reports_of_surface(const std::filesystem::path&
 Result<int> write_report(const ReportTuning& flags) {
     YOLK_TRY(const ReportReplays replays, replays_of(flags));
     YOLK_TRY(std::vector<ShapeReport> reports,
-             flags.surface.empty() ? reports_of_table() : reports_of_surface(flags.surface));
+             flags.surface.empty() ? reports_of_table() : reports_of_surface(flags.surface, flags.recording));
     const InterruptGuard interrupt;
     const StatusLine status(!flags.common.json && !flags.common.quiet);
     std::size_t measured = 0;
@@ -138,6 +140,7 @@ Command add_tune_report(App& tune) {
                                              "and how the strategies would have fared");
     command->add_option("page", flags->page, "The page, HTML without scripts")->required()->type_name("FILE");
     command->add_option("--surface", flags->surface, "About a recording instead of the table")->type_name("FILE");
+    add_recording_flags(*command, flags->recording);
     add_parsed(*command, "--strategy", flags->strategies, "Strategies to replay, separated by commas",
                &parse_strategies)
         ->type_name("NAMES")

@@ -28,6 +28,7 @@ using autotune::Replay;
 
 struct SurfaceTuning {
     std::filesystem::path surface;
+    autotune::RecordingOptions recording;
     std::vector<std::string> transfer;
     std::filesystem::path prior;
     std::string strategy = "natural";
@@ -60,7 +61,7 @@ Result<void> check_replay_size(const SurfaceTuning& flags) {
 Result<std::vector<RecordedSurface>> read_others(const SurfaceTuning& flags, const RecordedSurface& surface) {
     std::vector<RecordedSurface> others;
     for (const std::string& path : flags.transfer) {
-        YOLK_TRY(RecordedSurface other, RecordedSurface::read(path));
+        YOLK_TRY(RecordedSurface other, RecordedSurface::read(path, flags.recording));
         if (std::ranges::equal(other.costs(), surface.costs())) {
             log_warning(fmt::format("'{}' is the surface itself and is left out of --transfer.", path));
             continue;
@@ -170,7 +171,7 @@ Result<autotune::ReplayOptions> replay_options(const SurfaceTuning& flags, const
 
 Result<int> replay_searches(const SurfaceTuning& flags) {
     YOLK_TRY_VOID(check_replay_size(flags));
-    YOLK_TRY(const RecordedSurface surface, RecordedSurface::read(flags.surface));
+    YOLK_TRY(const RecordedSurface surface, RecordedSurface::read(flags.surface, flags.recording));
     YOLK_TRY(const std::vector<RecordedSurface> others, read_others(flags, surface));
     YOLK_TRY(autotune::ReplayOptions options, replay_options(flags, surface, others));
     YOLK_TRY(
@@ -218,8 +219,9 @@ void add_gradient_flags(App& app, autotune::StrategySettings& settings) {
 Command add_tune_surface(App& tune) {
     const auto flags = std::make_shared<SurfaceTuning>();
     App* const command = tune.add_subcommand(
-        "surface", "Try a strategy on recorded times: a Kernel Tuner cache, T4, KTT results or CSV; gzip too");
+        "surface", "Try a strategy on recorded times: of Kernel Tuner, KTT, CLBlast, as T4 or CSV; gzip too");
     command->add_option("recording", flags->surface, "The recorded times")->required()->type_name("FILE");
+    add_recording_flags(*command, flags->recording);
     add_strategy_flag(*command, flags->strategy);
     command->group(with_strategy(flags->strategy, {"eggroll", "smoothed"}),
                    [&] { add_gradient_flags(*command, flags->settings); });

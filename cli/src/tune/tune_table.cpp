@@ -47,6 +47,16 @@ Result<TuningFile> open_table() {
     return TuningFile::open(path);
 }
 
+/// One that may only be read, too.
+Result<TuningFile> table_to_read() {
+    Result<TuningFile> file = open_table();
+    if (file) return file;
+    YOLK_TRY(const std::filesystem::path path, table_path());
+    Result<std::optional<TuningFile>> existing = TuningFile::open_existing(path);
+    if (existing && *existing) return **std::move(existing);
+    return file;
+}
+
 std::string key_text(const autotune::TuningKey& key) { return autotune::shape_text(key.family, key.shape); }
 
 bool has_current_kernels(const TuningChoice& choice) {
@@ -59,7 +69,7 @@ std::string speed_up_text(const TuningChoice& choice) {
 }
 
 Result<int> list_table(const TableFlags& flags) {
-    YOLK_TRY(const TuningFile file, open_table());
+    YOLK_TRY(const TuningFile file, table_to_read());
     YOLK_TRY(const std::vector<TuningChoice> choices, file.choices());
     if (flags.common.json) {
         Json all = Json::array();
@@ -120,11 +130,11 @@ Result<ShapeQuestion> asked_shape(const TableFlags& flags) {
 Result<int> show_shape(const TableFlags& flags) {
     std::vector<KeyContent> contents;
     if (autotune::is_user_kernel(flags.shape_words())) {
-        YOLK_TRY(const TuningFile file, open_table());
+        YOLK_TRY(const TuningFile file, table_to_read());
         YOLK_TRY(contents, autotune::user_kernels_with(file, flags.shape_words()));
     } else {
         YOLK_TRY(const ShapeQuestion question, asked_shape(flags));
-        YOLK_TRY(const TuningFile file, open_table());
+        YOLK_TRY(const TuningFile file, table_to_read());
         YOLK_TRY(contents.emplace_back(), autotune::content_of(file, question.key));
     }
     for (const KeyContent& content : contents) {
@@ -135,7 +145,7 @@ Result<int> show_shape(const TableFlags& flags) {
 
 Result<int> explain_shape(const TableFlags& flags) {
     YOLK_TRY(const ShapeQuestion question, asked_shape(flags));
-    YOLK_TRY(const TuningFile file, open_table());
+    YOLK_TRY(const TuningFile file, table_to_read());
     YOLK_TRY(const std::optional<autotune::PriorFile> prior, autotune::find_prior(flags.prior, file.path()));
     YOLK_TRY(const std::vector<autotune::SourceAnswer> sources, autotune::explain(question, file, prior));
     const autotune::TuningKey& key = question.key;
@@ -160,7 +170,7 @@ Result<int> explain_shape(const TableFlags& flags) {
 }
 
 Result<int> export_choices(const TableFlags& flags) {
-    YOLK_TRY(const TuningFile file, open_table());
+    YOLK_TRY(const TuningFile file, table_to_read());
     YOLK_TRY(const std::size_t count, autotune::export_table(file, flags.file));
     return print_outcome(flags.common.json, {{"exported", flags.file.string()}, {"choices", count}},
                          fmt::format("{} choices written to {}", count, shown(flags.file)));

@@ -82,7 +82,7 @@ std::string_view dot_colour(std::span<const PlacedEquation> placed, std::size_t 
 
 std::string clean(std::string_view text, std::size_t length) {
     // Through JSON: what is no UTF-8 is replaced on the way out.
-    const std::string valid = Json::parse(to_line(Json(text))).get<std::string>();
+    const std::string valid = parse_json(to_line(Json(text)), "a text").value().get<std::string>();
     std::string result;
     std::size_t characters = 0;
     for (const char c : valid) {

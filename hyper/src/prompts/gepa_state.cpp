@@ -246,7 +246,10 @@ std::string encode_state(const GepaState& state, const Json& settings) {
 
 Result<GepaState> decode_state(std::string_view text, const Json& settings, std::uint32_t validation_size,
                                std::string_view what) {
-    const Json file = Json::parse(text.begin(), text.end(), nullptr, false);
+    const Result<Json> read = parse_json(text, what);
+    if (!read)
+        return not_a_gepa_state(what, fmt::format("it is another kind of file, or cut: {}", read.error().message));
+    const Json& file = *read;
     if (!file.is_object() || !file.contains("format") || !file["format"].is_string())
         return not_a_gepa_state(what, "it is another kind of file, or cut");
     const auto format = file["format"].get<std::string>();

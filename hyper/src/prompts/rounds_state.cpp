@@ -85,7 +85,7 @@ std::string encode_rounds(const RoundsState& state, const Json& settings) {
 }
 
 Result<RoundsState> decode_rounds(std::string_view text, const Json& settings, std::string_view what) {
-    const Json file = Json::parse(text.begin(), text.end(), nullptr, false);
+    const Json file = parse_json(text, what).value_or(nullptr);
     if (!file.is_object() || file.value("format", Json()) != Json(kRoundsFormat))
         return not_rounds(what, "it is another kind of file, of another version, or cut");
     if (!file.contains("settings") || !file.contains("state") || !file["state"].is_object() ||

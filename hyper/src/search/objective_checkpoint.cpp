@@ -170,8 +170,7 @@ std::uint64_t SystemObjective::kept_log_bytes() const {
     const std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
     std::size_t kept = std::min<std::size_t>(options_.kept_log_bytes, text.size());
     for (std::size_t begin = kept, end = 0; (end = text.find('\n', begin)) != std::string_view::npos; begin = end + 1) {
-        const Json line = Json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin),
-                                      text.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
+        const Json line = parse_json(text.substr(begin, end - begin), "a line").value_or(nullptr);
         if (line.is_object() && line.value("step", Json()) == Json(outcome_.resumed_from - 1)) kept = end + 1;
     }
     return kept;

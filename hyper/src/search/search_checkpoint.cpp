@@ -99,7 +99,7 @@ Result<SearchCheckpoint> decode_checkpoint(std::span<const std::byte> bytes, std
         return not_a_checkpoint(what, "its version, '" + *format + "', is not " + kSearchFormat);
     const std::string* const text = file.find_metadata("search");
     if (text == nullptr || !file.has_checksum) return not_a_checkpoint(what, "it is damaged");
-    const Json json = Json::parse(*text, nullptr, false);
+    const Json json = parse_json(*text, "its settings").value_or(nullptr);
     if (!json.is_object()) return not_a_checkpoint(what, "its settings are not a JSON object");
     SearchCheckpoint checkpoint = checkpoint_from(json);
     checkpoint.centre.parameters = tensor_values(file, "centre");

@@ -21,6 +21,7 @@ struct RaceRules {
 [[nodiscard]] bool wants_another_sample(std::span<const double> samples, double best, const RaceRules& rules = {});
 
 /// What interleaved rounds say about two configurations: samples of the same index were taken one after the other.
+/// Rounds in which one of them is not finite or not above 0 are left out.
 struct Comparison {
     double log_ratio = 0.0;  ///< median of log(challenger / incumbent): below 0 the challenger is faster
     double error = 0.0;      ///< its standard error, by the median absolute deviation

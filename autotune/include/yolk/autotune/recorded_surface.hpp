@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Surfaces that somebody measured before, for trying strategies without the device. Formats, told apart by their
 // content, each of them also compressed by gzip (docs/tuner.md shows an example of each):
-//   Kernel Tuner's cache, finished or cut off, and its flat list;  T4;  KTT's results;  CSV.
+//   Kernel Tuner's cache, finished or cut off, and its flat list;  T4;  KTT's results;  CLBlast's;  CSV, KTT's too.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,25 @@
 
 namespace yolk::autotune {
 
+/// What a file does not say of itself.
+struct RecordingOptions {
+    std::vector<std::string> parameters{};  ///< of a flat list or a CSV file: which names are parameters
+    /// What to search for, where it is not what the file names: "GFLOP/s"; "max:NAME" or "min:NAME" where it is not
+    /// known whether more is better. Empty: the file's own.
+    std::string objective{};
+};
+
 /// Immutable. Parameters that never change are kept in the space with a domain of one value.
 class RecordedSurface {
    public:
-    /// Error (Io): cannot be read. Error (BadInput): not a known format, damaged, a configuration twice with different
-    /// costs, or no valid configuration; names the file, the entry and what is expected.
-    [[nodiscard]] static Result<RecordedSurface> read(const std::filesystem::path& path);
+    /// Error (Io): cannot be read. Error (BadInput): not a known format, damaged, something after its end, an objective
+    /// of which it is not known whether more is better, or no valid configuration; names the file, the entry and what
+    /// is expected. A configuration that was measured more than once has the median; it failed where one of them did.
+    [[nodiscard]] static Result<RecordedSurface> read(const std::filesystem::path& path,
+                                                      const RecordingOptions& options = {});
     /// The same from text that is not compressed; `name` stands for the file in messages.
-    [[nodiscard]] static Result<RecordedSurface> parse(std::string_view text, std::string_view name);
+    [[nodiscard]] static Result<RecordedSurface> parse(std::string_view text, std::string_view name,
+                                                       const RecordingOptions& options = {});
     /// From costs that are at hand; kInvalidCost for what failed.
     [[nodiscard]] static Result<RecordedSurface> of(CandidateSet candidates, std::vector<double> costs,
                                                     std::string device = {}, std::string kernel = {});

@@ -24,7 +24,8 @@ enum class RecordingFormat { KernelTuner, T4 };
 
 /// One entry per configuration, with the median of its samples; failed where one of them did. Configurations that are
 /// not the space's are left out. `device` is a name for people.
-[[nodiscard]] std::string recording_text(const TuningSpace& space, const std::vector<TuningSample>& samples,
-                                         const std::string& device, RecordingFormat format);
+/// Error (BadInput): a knob has a name that Kernel Tuner's format uses for what is measured.
+[[nodiscard]] Result<std::string> recording_text(const TuningSpace& space, const std::vector<TuningSample>& samples,
+                                                 const std::string& device, RecordingFormat format);
 
 }  // namespace yolk::autotune

@@ -61,12 +61,16 @@ class Space {
     [[nodiscard]] static Result<Space> create(std::vector<Parameter> parameters,
                                               std::vector<Constraint> constraints = {});
 
+    /// The same without a limit on combinations: of a space that is known by some of its choices only.
+    [[nodiscard]] static Result<Space> listed(std::vector<Parameter> parameters);
+
     [[nodiscard]] std::span<const Parameter> parameters() const noexcept { return parameters_; }
-    /// The product of the domains' sizes.
+    /// The product of the domains' sizes; 2^63 where a listed space has as many or more.
     [[nodiscard]] std::uint64_t combinations() const noexcept { return combinations_; }
     /// Whether all constraints hold.
     [[nodiscard]] bool allows(ChoiceView choice) const;
-    /// A number below combinations() that is the choice's alone; the last parameter changes fastest.
+    /// A number below combinations() that is the choice's alone; the last parameter changes fastest. Where there are
+    /// 2^63 combinations or more, a hash.
     [[nodiscard]] std::uint64_t key(ChoiceView choice) const noexcept;
     [[nodiscard]] std::string text(ChoiceView choice) const;  ///< "MWG 64, NWG 32"
 
@@ -78,6 +82,8 @@ class Space {
     [[nodiscard]] std::vector<std::uint16_t> sample(std::size_t count, Random& random) const;
 
    private:
+    [[nodiscard]] static Result<Space> make(std::vector<Parameter> parameters, std::vector<Constraint> constraints,
+                                            bool is_listed);
     std::vector<Parameter> parameters_;
     std::vector<Constraint> constraints_;
     std::vector<std::vector<std::size_t>> checked_at_;  ///< constraints whose last parameter is this one

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "yolk/autotune/knob_value.hpp"
@@ -38,10 +39,13 @@ struct TuningChoice {
 /// Which part of a search a sample is of.
 enum class SampleStage { Search, Final };
 
+/// What the reason of a sample begins with where the results were wrong.
+inline constexpr std::string_view kWrongResult = "Wrong result: ";
+
 struct TuningSample {
     StoredConfiguration configuration;
     double milliseconds = 0.0;  ///< kInvalidCost where it failed
-    std::string reason{};       ///< why
+    std::string reason{};       ///< why; begins with kWrongResult where it ran and gave wrong results
     SampleStage stage = SampleStage::Search;
 };
 

@@ -9,5 +9,7 @@ namespace yolk {
 
 /// Objects keep insertion order, so that lines read the same from run to run.
 using Json = nlohmann::ordered_json;
+/// Objects sort their names; looking one up takes logarithmic time.
+using SortedJson = nlohmann::json;
 
 }  // namespace yolk

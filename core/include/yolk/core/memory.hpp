@@ -39,7 +39,8 @@ inline constexpr std::uint64_t kWorthAsking = std::uint64_t{16} << 20U;
 }  // namespace detail
 
 /// `count` elements, each `value`. Error (OutOfMemory): more than there is, before any of it is taken where Linux would
-/// lend it and end the process later. This is the one place that catches what the allocator throws.
+/// lend it and end the process later. This, parse_json() and autotune's RecordedSurface::read()
+/// are the places that catch what the allocator throws.
 template <class T>
 [[nodiscard]] Result<std::vector<T>> allocate(std::uint64_t count, std::string_view what, const T& value = T()) {
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();

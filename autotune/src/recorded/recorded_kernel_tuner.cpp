@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernel Tuner's caches, and flat lists.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <set>
+
+#include "recorded_tree.hpp"
+#include "yolk/autotune/surface.hpp"
+
+namespace yolk::autotune {
+namespace {
+
+/// The values of the key "16,(8, 4),fast": separators within brackets and quotes are part of one.
+std::vector<std::string_view> key_parts(std::string_view key) {
+    std::vector<std::string_view> parts;
+    std::size_t begin = 0;
+    int depth = 0;
+    for (std::size_t i = 0; i < key.size(); ++i) {
+        if (key[i] == '(' || key[i] == '[') ++depth;
+        if (key[i] == ')' || key[i] == ']') --depth;
+        if (key[i] != ',' || depth > 0) continue;
+        parts.push_back(key.substr(begin, i - begin));
+        begin = i + 1;
+    }
+    parts.push_back(key.substr(begin));
+    return parts;
+}
+
+/// A list of one counts as the one.
+Result<Objective> cache_objective(const SortedJson& file, const RecordPlace& head, const RecordingOptions& options) {
+    if (!options.objective.empty()) return objective_of(options.objective, head.file);
+    const SortedJson* named = member(file, "objective");
+    if (named == nullptr || named->is_null()) return Objective{};
+    if (named->is_array() && named->size() == 1) named = &named->front();
+    if (named->is_string()) return objective_of(named->get_ref<const std::string&>(), head.file);
+    return head.wrong(fmt::format("its 'objective' is {}, and one name is needed. Choose one by --objective NAME.",
+                                  named->dump(-1, ' ', false, SortedJson::error_handler_t::replace)));
+}
+
+/// Names and domains.
+Result<void> read_cache_space(const SortedJson& file, const RecordPlace& head, Records& records) {
+    const SortedJson* const keys = member(file, "tune_params_keys");
+    if (keys == nullptr || !keys->is_array() || !file["cache"].is_object())
+        return head.wrong("a Kernel Tuner cache has a list 'tune_params_keys' and an object 'cache'.");
+    for (const SortedJson& key : *keys) {
+        if (!key.is_string()) return head.wrong("'tune_params_keys' contains an entry that is not a name.");
+        records.names.push_back(key.get<std::string>());
+    }
+    const SortedJson* const domains = member(file, "tune_params");
+    for (const std::string& parameter : records.names) {
+        std::vector<Value>& domain = records.domains.emplace_back();
+        const SortedJson* const values = domains == nullptr ? nullptr : member(*domains, parameter);
+        if (values == nullptr || !values->is_array()) continue;
+        for (const SortedJson& value : *values) domain.push_back(recorded_value(value));
+    }
+    return {};
+}
+
+bool names_a_measurement(std::string name) {
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (name.find('/') != std::string::npos) return true;
+    constexpr std::string_view kEnds[] = {"time",        "times",     "energy",    "power",     "freq",
+                                          "temperature", "registers", "flops",     "score",     "cost",
+                                          "bandwidth",   "occupancy", "duration",  "loss",      "error",
+                                          "status",      "result",    "timestamp", "throughput"};
+    return std::ranges::any_of(kEnds, [&name](std::string_view end) { return name.ends_with(end); });
+}
+
+/// Whether what a flat list has under this name may have been measured, by its name or by its values: parameters have
+/// whole numbers or words, and few of them.
+bool may_be_measured(const SortedJson& file, const std::string& name) {
+    constexpr std::size_t kFew = 8;
+    if (names_a_measurement(name)) return true;
+    std::set<Value> different;
+    for (const SortedJson& entry : file) {
+        const SortedJson* const value = member(entry, name);
+        if (value == nullptr) continue;
+        different.insert(recorded_value(*value));
+        if (value->is_number_float() && value->get<double>() != std::floor(value->get<double>())) return true;
+    }
+    return different.size() > kFew && different.size() * 2 > file.size();
+}
+
+/// A number that was measured beside the time and is taken for a parameter would tell a search the answer.
+Result<std::vector<std::string>> flat_parameters(const SortedJson& file, std::string_view name,
+                                                 const Objective& objective, const RecordingOptions& options) {
+    if (!options.parameters.empty()) return options.parameters;
+    std::vector<std::string> names;
+    if (file.empty() || !file.front().is_object()) return names;
+    for (const auto& [key, value] : file.front().items()) {
+        if (key != objective.name && key != "__error__") names.push_back(key);
+    }
+    std::vector<std::string> doubtful;
+    std::ranges::copy_if(names, std::back_inserter(doubtful),
+                         [&file](const std::string& each) { return may_be_measured(file, each); });
+    if (doubtful.empty()) return names;
+    std::erase_if(names, [&](const std::string& each) { return std::ranges::find(doubtful, each) != doubtful.end(); });
+    return bad_input(
+        "{} is a flat list, which does not say what its parameters are; {} may have been measured, and would tell a "
+        "search the answer. Name all parameters: --parameters {}.",
+        name, fmt::join(doubtful, ", "), names.empty() ? "NAMES..." : fmt::format("{}", fmt::join(names, " ")));
+}
+
+}  // namespace
+
+Result<Records> parse_cache(const SortedJson& file, std::string_view name, const RecordingOptions& options) {
+    Records records{.names = {},
+                    .domains = {},
+                    .rows = {},
+                    .costs = {},
+                    .device = text_member(file, "device_name"),
+                    .kernel = text_member(file, "kernel_name")};
+    const RecordPlace head{name, "the head"};
+    YOLK_TRY_VOID(read_cache_space(file, head, records));
+    YOLK_TRY(const Objective objective, cache_objective(file, head, options));
+    for (const auto& [key, entry] : file["cache"].items()) {
+        const RecordPlace place{name, fmt::format("configuration {}", key)};
+        YOLK_TRY(const double cost, cost_member(entry, objective, place));
+        if (!records.names.empty() && member(entry, records.names.front()) != nullptr) {
+            YOLK_TRY_VOID(append_named(records, entry, cost, place));
+            continue;
+        }
+        std::vector<Value>& row = records.rows.emplace_back();
+        for (const std::string_view part : key_parts(key)) row.push_back(value_of(part));
+        records.costs.push_back(cost);
+        if (row.size() != records.names.size()) {
+            return place.wrong(fmt::format("{} values for {} parameters.", row.size(), records.names.size()));
+        }
+    }
+    return records;
+}
+
+Result<Records> parse_flat(const SortedJson& file, std::string_view name, const RecordingOptions& options) {
+    Objective objective;
+    if (!options.objective.empty()) {
+        YOLK_TRY(objective, objective_of(options.objective, name));
+    }
+    Records records;
+    YOLK_TRY(records.names, flat_parameters(file, name, objective, options));
+    std::size_t number = 0;
+    for (const SortedJson& entry : file) {
+        const RecordPlace place{name, fmt::format("entry {}", number++)};
+        if (!entry.is_object()) return place.wrong("an object with parameters and a 'time' is expected.");
+        YOLK_TRY(const double cost, cost_member(entry, objective, place));
+        YOLK_TRY_VOID(append_named(records, entry, cost, place));
+        for (const auto& [key, value] : entry.items()) {
+            if (options.parameters.empty() && !file.front().contains(key) && key != "__error__" &&
+                key != objective.name) {
+                return place.wrong(fmt::format(
+                    "it has '{}', which the first entry has not. Name all parameters: --parameters NAMES...", key));
+            }
+        }
+    }
+    return records;
+}
+
+std::string closed_cache(std::string_view text) {
+    const std::size_t cache = text.find("\"cache\"");
+    if (cache == std::string_view::npos || text.find("\"tune_params_keys\"") == std::string_view::npos) return {};
+    std::size_t depth = 0;
+    std::size_t whole = 0;
+    bool in_string = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (in_string && c == '\\') {
+            ++i;
+        } else if (c == '"') {
+            in_string = !in_string;
+        } else if (!in_string && (c == '{' || c == '[')) {
+            ++depth;
+        } else if (!in_string && (c == '}' || c == ']')) {
+            if (depth <= 1) return {};  // it has an end; what is wrong is something else
+            if (--depth == 2 && c == '}' && i > cache) whole = i + 1;
+        }
+    }
+    return whole == 0 ? std::string() : std::string(text.substr(0, whole)) + "}}";
+}
+
+}  // namespace yolk::autotune
