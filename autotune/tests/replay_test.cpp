@@ -107,6 +107,21 @@ TEST(transfer, a_wrong_prior_costs_little) {
     EXPECT_GT(mean_fraction(target, "natural", 100, 4, prior), mean_fraction(target, "natural", 100, 4) - 0.02);
 }
 
+// One recording says nothing of how devices differ: it is a hint, and what is measured soon overrules it.
+TEST(transfer, a_single_recording_costs_little_whatever_it_says) {
+    const RecordedSurface target = tiled_product(0.3);
+    const double cold_early = mean_fraction(target, "natural", 25, 8);
+    const double cold_late = mean_fraction(target, "natural", 100, 8);
+    for (const double device : {-2.5, -1.0, 1.0, 2.5, 4.0}) {
+        std::vector<RecordedSurface> one;
+        one.push_back(tiled_product(device, 0.3));
+        const auto prior = std::make_shared<const DevicePrior>(make_prior(target.candidates(), one).value());
+        EXPECT_GE(prior->residual_deviation, 0.3);
+        EXPECT_GT(mean_fraction(target, "natural", 25, 8, prior), cold_early - 0.02) << device;
+        EXPECT_GT(mean_fraction(target, "natural", 100, 8, prior), cold_late - 0.01) << device;
+    }
+}
+
 // A device that recorded a tenth of the candidates says something about the others, too.
 TEST(transfer, a_sparse_recording_is_filled_by_a_regression) {
     const RecordedSurface whole = tiled_product(0.4);

@@ -18,6 +18,9 @@ constexpr std::size_t kPortfolio = 16;
 constexpr double kBetterShare = 0.3;
 /// A device that recorded less of the candidates than this is filled by itself.
 constexpr double kLeastShare = 0.5;
+/// Of the residual, in log cost, where one device is all there is: nothing was seen of how two devices differ, so it is
+/// assumed. docs/tuner.md has .02, .3, .5 and more beside each other.
+constexpr double kResidualOfOne = 0.5;
 
 /// Greedy: each next candidate adds most to the devices' mean of the best fraction of their optimum. Only what was
 /// measured counts.
@@ -125,7 +128,9 @@ DevicePrior device_prior(const CandidateSet& candidates, const Eigen::MatrixXd& 
     }
     constexpr double kOptimism = 1.5;  // the residual of devices that the factors were fitted to is too small
     constexpr double kLeast = 0.02;
-    prior.residual_deviation = std::max({kOptimism * root_mean_square(rest, better), 0.5 * spread, kLeast});
+    prior.residual_deviation = devices == 1
+                                   ? kResidualOfOne
+                                   : std::max({kOptimism * root_mean_square(rest, better), 0.5 * spread, kLeast});
     return prior;
 }
 
