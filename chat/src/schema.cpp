@@ -19,6 +19,8 @@ namespace {
 using ReplyJson = nlohmann::json;
 using Kind = Schema::Kind;
 
+constexpr std::string_view kFence = "```";
+
 Result<void> check_document(const Schema& schema, const std::string& path);
 
 Result<void> check_at(const Schema& schema, const std::string& path) {
@@ -138,6 +140,35 @@ Result<Json> read(const Schema& schema, const ReplyJson& value, const std::strin
     return wrong_value(path, wanted(schema.kind), value);
 }
 
+ReplyJson parsed(std::string_view text) {
+    return ReplyJson::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+}
+
+/// Between the first ``` and the last, without a language's name; nothing: there are no two.
+std::string_view in_fence(std::string_view text) {
+    const std::size_t first = text.find(kFence);
+    const std::size_t last = text.rfind(kFence);
+    if (first == std::string_view::npos || first + kFence.size() > last) return {};
+    std::string_view inside = text.substr(first + kFence.size(), last - first - kFence.size());
+    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    while (!inside.empty() && is_letter(inside.front())) inside.remove_prefix(1);
+    return inside;
+}
+
+/// The one document of a reply: all of it, or what is in a fence or behind the thoughts. Discarded where there is none.
+ReplyJson document_in(std::string_view reply) {
+    ReplyJson whole = parsed(reply);
+    if (!whole.is_discarded()) return whole;
+    const std::string_view answer = without_thoughts(reply);
+    for (const std::string_view text : {answer, in_fence(answer)}) {
+        ReplyJson value = parsed(text);
+        if (!value.is_discarded()) return value;
+    }
+    // A document may have the thoughts' mark in a text of its own: then a fence ends behind it.
+    const bool is_around = reply.size() - answer.size() < reply.rfind(kFence) + 1;
+    return is_around && !starts_with_thoughts(reply) ? parsed(in_fence(reply)) : whole;
+}
+
 }  // namespace
 
 Schema str(std::string description) { return {.kind = Kind::Str, .description = std::move(description)}; }
@@ -196,7 +227,7 @@ Json to_json_schema(const Schema& schema) {
 }
 
 Result<Json> parse_reply(const Schema& schema, std::string_view reply) {
-    const ReplyJson value = ReplyJson::parse(reply.begin(), reply.end(), nullptr, /*allow_exceptions=*/false);
+    const ReplyJson value = document_in(reply);
     if (value.is_discarded()) return failed_work("The reply is not JSON. It begins: {}.", excerpt(reply));
     Result<Json> read_value = read(schema, value, "$");
     if (read_value) return read_value;
