@@ -143,15 +143,25 @@ Said said_in(const ServerJson& message) {
     return said;
 }
 
+std::string in_small_letters(std::string text) {
+    std::ranges::transform(text, text.begin(),
+                           [](char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); });
+    return text;
+}
+
+bool is_cut(const std::string& finish_reason) {
+    const std::string reason = in_small_letters(finish_reason);
+    return reason == "length" || reason == "max_tokens";
+}
+
 /// Why a reply without an answer will be the same again; nothing: the reason does not say so.
 std::optional<std::string> lasting_reason(const std::string& finish_reason, const Said& said,
                                           const Endpoint& endpoint) {
-    std::string reason = finish_reason;
-    std::ranges::transform(reason, reason.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
-    if (reason == "length" || reason == "max_tokens") {
+    if (is_cut(finish_reason)) {
         return "The limit of tokens was reached before the answer was whole; raise max_tokens. A model that thinks "
                "first needs tokens for that as well.";
     }
+    const std::string reason = in_small_letters(finish_reason);
     if (reason == "content_filter" || reason == "safety")
         return fmt::format("The content filter of {} withheld the answer.", endpoint.url);
     if (!said.tool.empty()) {
@@ -191,7 +201,8 @@ Verdict judge_content(const ServerJson& choice, const ServerJson& message, Answe
     if (!said.refusal.empty()) {
         verdict = failed_as(Judged::Final, ErrorKind::Failed,
                             fmt::format("The model refused: {}.", excerpt(endpoint.key.removed_from(said.refusal))));
-    } else if (!said.text || (said.text->empty() && lasting_reason(finish_reason, said, endpoint))) {
+    } else if (!said.text ||
+               (said.text->empty() && !is_cut(finish_reason) && lasting_reason(finish_reason, said, endpoint))) {
         verdict = judge_nothing(finish_reason, said, endpoint);
     } else if (endpoint.key.is_in(*said.text)) {
         verdict = failed_as(Judged::Final, ErrorKind::Io,

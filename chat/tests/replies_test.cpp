@@ -69,11 +69,12 @@ TEST_F(replies, a_refusal_among_the_parts_is_a_refusal) {
 }
 
 TEST_F(replies, an_answer_that_will_not_change_is_asked_for_once) {
-    for (const Json& nothing : {Json(), Json(""), Json::array(), Json::array({text_part("")})}) {
+    for (const Json& nothing : {Json(), Json::array(), Json(7)}) {
         expect_failure(message(nothing, "length"), "limit of tokens", 1);
-        expect_failure(message(nothing, "max_tokens"), "limit of tokens", 1);
-        expect_failure(message(nothing, "content_filter"), "content filter", 1);
+        expect_failure(message(nothing, "MAX_TOKENS"), "limit of tokens", 1);
     }
+    for (const Json& nothing : {Json(), Json(""), Json::array(), Json::array({text_part("")})})
+        expect_failure(message(nothing, "content_filter"), "content filter", 1);
     Reply calls = message(nullptr, "tool_calls");
     calls.message["tool_calls"] = {{{"id", "1"}, {"function", {{"name", "look_up"}, {"arguments", "{}"}}}}};
     expect_failure(calls, "tool 'look_up'", 1);
@@ -86,10 +87,12 @@ TEST_F(replies, an_answer_that_will_not_change_is_asked_for_once) {
 }
 
 TEST_F(replies, a_text_that_was_cut_is_an_answer_where_no_schema_is_asked_for) {
-    const auto [answer, times] = ask({.content = "half of", .finish_reason = "length"});
-    ASSERT_TRUE(answer);
-    EXPECT_EQ(answer->content, "half of");
-    EXPECT_EQ(answer->finish_reason, "length");
+    for (const char* const cut : {"half of", ""}) {  // a search over max_tokens comes by an empty one
+        const auto [answer, times] = ask({.content = cut, .finish_reason = "length"});
+        ASSERT_TRUE(answer) << answer.error().message;
+        EXPECT_EQ(answer->content, cut);
+        EXPECT_EQ(answer->finish_reason, "length");
+    }
 }
 
 TEST_F(replies, a_reply_without_a_text_and_without_a_reason_is_asked_for_as_often_as_one_without_its_schema) {
