@@ -92,7 +92,7 @@ chat_server::Reply says(std::string content) { return {.content = std::move(cont
 
 std::optional<Reflection> reflection_in(const Json& request) {
     const std::string asked = content_of(request, "user");
-    constexpr std::string_view kCalled = "which is called ", kBetween = "\n```\n\nThese are inputs that it was given";
+    constexpr std::string_view kCalled = "which is called ", kBetween = "\n```\n\nThese are examples of the task";
     if (!has(asked, kCalled) || !has(asked, kBetween)) return std::nullopt;
     const std::string told = between(asked, kCalled, kBetween);  // NAME:\n```\nTEXT
     return Reflection{.component = told.substr(0, told.find(':')),

@@ -66,7 +66,8 @@ struct Client::Impl {
                         .refresh = call.cache == CacheUse::Refresh,
                         .tokens = estimated_tokens(request)};
         if (!options.cache.empty() && call.cache != CacheUse::Off)
-            result.identity = fmt::format("{}\n{}\n{}", driver->endpoint().url, request.sample, result.body);
+            result.identity = fmt::format("{}{}\n{}\n{}", driver->endpoint().url, driver->endpoint().query,
+                                          request.sample, result.body);
         return result;
     }
 };

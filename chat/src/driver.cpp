@@ -270,9 +270,9 @@ void Driver::decide(FlightPtr flight, Verdict verdict) {
         if (verdict.kind == Verdict::Kind::Schema) ++counts.schema_failures;
     });
     if (verdict.kind == Verdict::Kind::Answered) return answer(std::move(flight), std::move(verdict.answer));
+    const bool is_whole = verdict.kind == Verdict::Kind::Schema || verdict.kind == Verdict::Kind::Unusable;
     const bool may_repeat =
-        verdict.kind == Verdict::Kind::Retry ||
-        (verdict.kind == Verdict::Kind::Schema && ++flight->schema_failures < options_.schema_attempts);
+        verdict.kind == Verdict::Kind::Retry || (is_whole && ++flight->unusable_replies < options_.schema_attempts);
     if (!may_repeat || flight->attempts >= options_.attempts)
         return give_up(std::move(flight), std::move(verdict.error));
     try_again(std::move(flight), verdict);
@@ -282,8 +282,9 @@ void Driver::try_again(FlightPtr flight, const Verdict& verdict) {
     const BackoffRule rule{.first_seconds = options_.backoff_seconds, .seed = options_.seed};
     double seconds =
         verdict.kind == Verdict::Kind::Schema ? 0.0 : backoff_seconds(rule, flight->number, flight->attempts);
-    // A server's word replaces the backoff; its jitter comes on top, so that not all come back in one moment.
-    if (verdict.delay_seconds) seconds = *verdict.delay_seconds + std::min(seconds, 0.1 * *verdict.delay_seconds);
+    // A server's word is the least. Jitter comes on top, so that not all come back in one moment.
+    if (verdict.delay_seconds)
+        seconds = std::max(seconds, *verdict.delay_seconds + std::min(seconds, 0.1 * *verdict.delay_seconds));
     const Clock::time_point now = Clock::now();
     flight->due = now + as_duration(seconds);
     if (flight->due >= flight->deadline) {

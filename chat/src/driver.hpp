@@ -60,7 +60,7 @@ class Driver {
         std::vector<CallStatePtr> waiters;
         std::uint64_t number = 0;
         std::uint32_t attempts = 0;
-        std::uint32_t schema_failures = 0;
+        std::uint32_t unusable_replies = 0;
         Clock::time_point begun{}, deadline{}, due{};
         std::unique_ptr<Transfer> transfer{};
         std::optional<Error> last_error{};

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "text.hpp"
@@ -11,6 +12,8 @@
 
 namespace yolk::chat {
 namespace {
+
+constexpr std::string_view kPath = "/chat/completions";
 
 struct FreeUrl {
     void operator()(CURLU* url) const noexcept { curl_url_cleanup(url); }
@@ -30,10 +33,28 @@ bool is_loopback(const std::string& host) {
 }
 
 struct Place {
-    std::string url;
+    std::string url;    ///< without its parameters
+    std::string query;  ///< from the '?' on; empty: none
     bool loopback = false;
     bool encrypted = false;
 };
+
+/// Names of parameters that have keys as values; their values would be in the cache's file.
+bool names_a_key(std::string_view query) {
+    constexpr std::array<std::string_view, 10> kNames{
+        "key",       "apikey", "token",    "accesstoken",     "sig",
+        "signature", "secret", "password", "subscriptionkey", "authorization"};
+    while (!query.empty()) {
+        const std::string_view parameter = query.substr(0, query.find('&'));
+        query.remove_prefix(std::min(query.size(), parameter.size() + 1));
+        std::string name;
+        for (const char c : parameter.substr(0, parameter.find('='))) {
+            if (c != '-' && c != '_') name += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+        }
+        if (std::ranges::find(kNames, name) != kNames.end()) return true;
+    }
+    return false;
+}
 
 Result<Place> read_url(const std::string& text) {
     const std::unique_ptr<CURLU, FreeUrl> url(curl_url());
@@ -45,11 +66,17 @@ Result<Place> read_url(const std::string& text) {
     const std::string scheme = part_of(url.get(), CURLUPART_SCHEME);
     if (scheme != "https" && scheme != "http")
         return bad_input("base_url is '{}'; it must begin with https:// or http://.", text);
-    if (!part_of(url.get(), CURLUPART_QUERY).empty() || !part_of(url.get(), CURLUPART_FRAGMENT).empty())
-        return bad_input("base_url has a '?' or '#' in it; give the part before /chat/completions.");
+    if (!part_of(url.get(), CURLUPART_FRAGMENT).empty())
+        return bad_input("base_url has a '#' in it, and what is behind that is never sent; leave it out.");
+    const std::string query = part_of(url.get(), CURLUPART_QUERY);
+    if (names_a_key(query))
+        return bad_input("base_url has a key among its parameters; leave it out, and give the key by key_variable.");
+    curl_url_set(url.get(), CURLUPART_QUERY, nullptr, 0);
     std::string whole = part_of(url.get(), CURLUPART_URL);
     while (whole.ends_with('/')) whole.pop_back();
-    return Place{.url = whole + "/chat/completions",
+    if (!whole.ends_with(kPath)) whole += kPath;
+    return Place{.url = std::move(whole),
+                 .query = query.empty() ? query : "?" + query,
                  .loopback = is_loopback(part_of(url.get(), CURLUPART_HOST)),
                  .encrypted = scheme == "https"};
 }
@@ -89,7 +116,11 @@ Result<Endpoint> make_endpoint(const ClientOptions& options) {
     YOLK_TRY(Place place, read_url(options.base_url));
     YOLK_TRY_VOID(check_regular_file(options.certificates));  // libcurl would block on a named pipe
     YOLK_TRY(Secret key, read_key(options.key_variable, place));
+    if (key.is_in(place.url) || key.is_in(place.query))
+        return bad_input("base_url has the key in {} in it; leave it out: the key is sent in a header.",
+                         options.key_variable);
     Endpoint endpoint{.url = std::move(place.url),
+                      .query = std::move(place.query),
                       .loopback = place.loopback,
                       .key = std::move(key),
                       .headers = nullptr,

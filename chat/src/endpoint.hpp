@@ -17,7 +17,8 @@ struct FreeHeaders {
 };
 
 struct Endpoint {
-    std::string url;        ///< of chat/completions
+    std::string url;        ///< of chat/completions, without its parameters: what messages name
+    std::string query;      ///< its parameters, from the '?' on; empty: none
     bool loopback = false;  ///< no proxy is asked
     Secret key;             ///< empty: requests are not signed
     std::unique_ptr<curl_slist, FreeHeaders> headers;

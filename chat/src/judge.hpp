@@ -9,7 +9,13 @@
 namespace yolk::chat {
 
 struct Verdict {
-    enum class Kind : std::uint8_t { Answered, Retry, Schema, Final };
+    enum class Kind : std::uint8_t {
+        Answered,
+        Retry,
+        Schema,    ///< a reply that is not of its schema
+        Unusable,  ///< a whole reply without a text, and without a reason that will stay
+        Final,     ///< it would be the same again
+    };
     Kind kind = Kind::Final;
     Answer answer{};                        ///< Answered; of the others only `usage`
     Error error{};                          ///< all but Answered

@@ -64,13 +64,15 @@ std::optional<double> parse_duration(std::string_view text) {
 }
 
 std::optional<double> server_delay(const Headers& headers, std::int64_t unix_seconds) {
-    if (const auto text = find_header(headers, "retry-after-ms")) {
-        if (const auto milliseconds = plain_number(*text)) return *milliseconds * 1e-3;
-    }
-    if (const auto text = find_header(headers, "retry-after")) {
-        if (const auto seconds = retry_after(*text, unix_seconds)) return seconds;
-    }
     std::optional<double> longest;
+    if (const auto text = find_header(headers, "retry-after-ms")) {
+        if (const auto milliseconds = plain_number(*text)) longest = *milliseconds * 1e-3;
+    }
+    if (longest.value_or(0.0) > 0.0) return longest;
+    if (const auto text = find_header(headers, "retry-after")) {
+        if (const auto seconds = retry_after(*text, unix_seconds)) longest = seconds;
+    }
+    if (longest.value_or(0.0) > 0.0) return longest;
     for (const std::string_view what : {"requests", "tokens"}) {
         const auto remaining = find_header(headers, std::string("x-ratelimit-remaining-").append(what));
         if (remaining && plain_number(*remaining).value_or(0.0) > 0.0) continue;

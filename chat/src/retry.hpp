@@ -18,8 +18,8 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] std::optional<std::string_view> find_header(const Headers& headers, std::string_view name) noexcept;
 
 /// Seconds that the server asks to wait, never negative: retry-after-ms, else retry-after (seconds or an HTTP date),
-/// else the longest x-ratelimit-reset-requests or -tokens whose x-ratelimit-remaining is 0 or absent. None where it
-/// says nothing that can be read.
+/// else the longest x-ratelimit-reset-requests or -tokens whose x-ratelimit-remaining is 0 or absent. A 0 does not hide
+/// what a later one says. None where it says nothing that can be read.
 [[nodiscard]] std::optional<double> server_delay(const Headers& headers, std::int64_t unix_seconds);
 
 /// "1s", "6m0s", "1h2m3.5s", "20ms", or a plain number of seconds. None for anything else.

@@ -19,6 +19,8 @@ namespace {
 using ReplyJson = SortedJson;
 using Kind = Schema::Kind;
 
+constexpr std::string_view kFence = "```";
+
 Result<void> check_document(const Schema& schema, const std::string& path, std::size_t level);
 
 /// Lists and documents inside one another, at most: everything that goes through them does so by recursion.
@@ -144,6 +146,34 @@ Result<Json> read(const Schema& schema, const ReplyJson& value, const std::strin
     return wrong_value(path, wanted(schema.kind), value);
 }
 
+/// Between the first ``` and the last, without a language's name; nothing: there are no two.
+std::string_view in_fence(std::string_view text) {
+    const std::size_t first = text.find(kFence);
+    const std::size_t last = text.rfind(kFence);
+    if (first == std::string_view::npos || first + kFence.size() > last) return {};
+    std::string_view inside = text.substr(first + kFence.size(), last - first - kFence.size());
+    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    while (!inside.empty() && is_letter(inside.front())) inside.remove_prefix(1);
+    return inside;
+}
+
+/// The one document of a reply: all of it, or what is in a fence or behind the thoughts. Error: that of the whole.
+Result<ReplyJson> document_in(std::string_view reply) {
+    constexpr std::string_view kWhat = "The reply";
+    Result<ReplyJson> whole = parse_sorted_json(reply, kWhat);
+    if (whole) return whole;
+    const std::string_view answer = without_thoughts(reply);
+    for (const std::string_view text : {answer, in_fence(answer)}) {
+        if (Result<ReplyJson> value = parse_sorted_json(text, kWhat)) return value;
+    }
+    // A document may have the thoughts' mark in a text of its own: then a fence ends behind it.
+    const bool is_around = reply.size() - answer.size() < reply.rfind(kFence) + 1;
+    if (is_around && !starts_with_thoughts(reply)) {
+        if (Result<ReplyJson> value = parse_sorted_json(in_fence(reply), kWhat)) return value;
+    }
+    return whole;
+}
+
 }  // namespace
 
 Schema str(std::string description) { return {.kind = Kind::Str, .description = std::move(description)}; }
@@ -202,7 +232,7 @@ Json to_json_schema(const Schema& schema) {
 }
 
 Result<Json> parse_reply(const Schema& schema, std::string_view reply) {
-    const Result<ReplyJson> value = parse_sorted_json(reply, "The reply");
+    const Result<ReplyJson> value = document_in(reply);
     if (!value) return failed_work("{} It begins: {}.", value.error().message, excerpt(reply));
     Result<Json> read_value = read(schema, *value, "$");
     if (read_value) return read_value;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text.hpp"
 
+#include <algorithm>
 #include <cstdint>
+
+#include "yolk/chat/message.hpp"
 
 namespace yolk::chat {
 
@@ -23,6 +26,20 @@ std::string excerpt(std::string_view text, std::size_t most_bytes) {
     result += '\'';
     if (at < text.size()) result += "...";
     return result;
+}
+
+bool starts_with_thoughts(std::string_view content) noexcept {
+    content.remove_prefix(std::min(content.find_first_not_of(" \t\r\n"), content.size()));
+    return content.starts_with("<think>") || content.starts_with("<thinking>");
+}
+
+std::string_view without_thoughts(std::string_view content) noexcept {
+    std::size_t end = 0;
+    for (const std::string_view mark : {std::string_view("</think>"), std::string_view("</thinking>")}) {
+        const std::size_t at = content.rfind(mark);
+        if (at != std::string_view::npos) end = std::max(end, at + mark.size());
+    }
+    return end == 0 && starts_with_thoughts(content) ? std::string_view() : content.substr(end);
 }
 
 }  // namespace yolk::chat

@@ -15,4 +15,7 @@ inline constexpr std::size_t kExcerptBytes = 200;
 /// cut. Remove a key from the text first: a cut may leave a part of it.
 [[nodiscard]] std::string excerpt(std::string_view text, std::size_t most_bytes = kExcerptBytes);
 
+/// A model's thoughts, whether they end or not.
+[[nodiscard]] bool starts_with_thoughts(std::string_view content) noexcept;
+
 }  // namespace yolk::chat

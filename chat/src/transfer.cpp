@@ -26,7 +26,7 @@ bool is_looked_at(std::string_view name) {
 Transfer::Transfer(const Endpoint& endpoint, std::uint64_t most_reply_bytes)
     : most_reply_bytes_(most_reply_bytes), easy_(curl_easy_init()) {
     CURL* const easy = easy_.get();
-    curl_easy_setopt(easy, CURLOPT_URL, endpoint.url.c_str());
+    curl_easy_setopt(easy, CURLOPT_URL, (endpoint.url + endpoint.query).c_str());  // libcurl keeps a copy
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, endpoint.headers.get());
     curl_easy_setopt(easy, CURLOPT_HEADEROPT, long{CURLHEADER_SEPARATE});  // a proxy sees none of them
     curl_easy_setopt(easy, CURLOPT_USERAGENT, endpoint.user_agent.c_str());

@@ -79,16 +79,17 @@ std::optional<Incoming> read_request(Stream& stream, std::string& rest) {
 std::string completion(const Json& request, const Reply& reply) {
     const std::size_t prompt = to_line(request.value("messages", Json::array())).size() / 4;
     const std::size_t completion_tokens = reply.content.size() / 4 + 1;
-    return to_line({{"id", "chatcmpl-loopback"},
-                    {"object", "chat.completion"},
-                    {"model", request.value("model", "")},
-                    {"choices", Json::array({{{"index", 0},
-                                              {"message", {{"role", "assistant"}, {"content", reply.content}}},
-                                              {"finish_reason", reply.finish_reason}}})},
-                    {"usage",
-                     {{"prompt_tokens", prompt},
-                      {"completion_tokens", completion_tokens},
-                      {"total_tokens", prompt + completion_tokens}}}});
+    const Json message =
+        reply.message.is_null() ? Json{{"role", "assistant"}, {"content", reply.content}} : reply.message;
+    return to_line(
+        {{"id", "chatcmpl-loopback"},
+         {"object", "chat.completion"},
+         {"model", request.value("model", "")},
+         {"choices", Json::array({{{"index", 0}, {"message", message}, {"finish_reason", reply.finish_reason}}})},
+         {"usage",
+          {{"prompt_tokens", prompt},
+           {"completion_tokens", completion_tokens},
+           {"total_tokens", prompt + completion_tokens}}}});
 }
 
 std::string head_of(const Reply& reply, std::optional<std::size_t> length) {
@@ -182,7 +183,8 @@ struct Server::Impl {
             if (kept.size() > options.remembered) kept.pop_front();
         }
         const Result<Json> request = parse_json(incoming.body, "The request");
-        const bool known = incoming.head.find("/chat/completions ") != std::string::npos;
+        const std::string_view path = std::string_view(incoming.head).substr(0, incoming.head.find_first_of("?\r"));
+        const bool known = path.ends_with("/chat/completions") || path.ends_with("/chat/completions HTTP/1.1");
         const Reply reply = !known     ? refuse(404, "no such path")
                             : !request ? refuse(400, "not JSON")
                                        : options.rule(*request);

@@ -32,6 +32,7 @@ enum class Fault : std::uint8_t {
 struct Reply {
     std::string content{};  ///< the assistant's text
     int status = 200;
+    Json message{};                     ///< the assistant's whole message, where it is more than a text
     std::optional<std::string> body{};  ///< sent as it is, in place of the protocol's
     std::vector<std::pair<std::string, std::string>> headers{};
     std::chrono::milliseconds delay{0};

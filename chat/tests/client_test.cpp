@@ -201,7 +201,7 @@ TEST_F(exchange, bad_options_are_refused_by_name) {
     };
     const std::string local = "http://127.0.0.1:1/v1";
     refused({.base_url = "ftp://host/v1", .key_variable = ""}, "https://");
-    refused({.base_url = "https://host/v1?x=1", .key_variable = ""}, "'?'");
+    refused({.base_url = "https://host/v1#x", .key_variable = ""}, "'#'");
     refused({.base_url = "https://me:word@host/v1"}, "password");
     refused({.base_url = "https://host/v1", .key_variable = "YOLK_CHAT_NO_SUCH_KEY"}, "YOLK_CHAT_NO_SUCH_KEY");
     refused({.base_url = local, .timeout = std::chrono::milliseconds(0)}, "timeout");

@@ -66,6 +66,9 @@ TEST(retry, the_servers_delay_is_read_in_every_form) {
     EXPECT_EQ(server_delay({{"x-ratelimit-reset-requests", "2s"}, {"x-ratelimit-reset-tokens", "6m0s"}}, now), 360.0);
     EXPECT_EQ(server_delay({{"x-ratelimit-remaining-tokens", "5"}, {"x-ratelimit-reset-tokens", "6m0s"}}, now),
               std::nullopt);
+    EXPECT_EQ(server_delay({{"retry-after-ms", "0"}, {"retry-after", "9"}}, now), 9.0);
+    EXPECT_EQ(server_delay({{"retry-after", "0"}, {"x-ratelimit-reset-tokens", "3s"}}, now), 3.0);
+    EXPECT_EQ(server_delay({{"retry-after-ms", "0"}, {"retry-after", "soon"}}, now), 0.0);
     EXPECT_EQ(server_delay({{"retry-after", "soon"}}, now), std::nullopt);
     EXPECT_EQ(server_delay({{"retry-after", "-5"}}, now), std::nullopt);
     EXPECT_EQ(parse_duration("20ms"), 0.02);

@@ -231,6 +231,8 @@ TEST(gepa_parts, new_text_is_what_the_fences_hold) {
     EXPECT_THAT(text_of("``````"), HasSubstr("no new text"));
     EXPECT_THAT(text_of("  \n"), HasSubstr("no new text"));
     EXPECT_THAT(text_of("```\nBe bri", "length"), HasSubstr("token limit"));
+    EXPECT_EQ(text_of("<think>\n```\nBe loud.\n```? No.</think>\n```\nBe brief.\n```"), "Be brief.");
+    EXPECT_THAT(text_of("<think>\n```\nBe loud.\n```, or"), HasSubstr("no new text"));
     EXPECT_EQ(text_of("```\nBe brief.\n```\nI changed", "length"), "Be brief.");
 }
 
@@ -242,7 +244,14 @@ TEST(gepa_parts, a_request_has_the_text_and_the_records) {
          .inputs = record({{"question", "why {text}?"}, {"facts", record({{"n", 2}})}}),
          .output = "because",
          .feedback = "too short"},
-        {.component = "ask", .inputs = record({}), .output = true, .feedback = "fine"}};
+        {.component = "ask",
+         .inputs = record({}),
+         .calls = {{"model_call of small", record({{"system", "Say {records}."}, {"user", "Say {records}. Now"}}),
+                    "ja"},
+                   {"tool", record({}), std::nullopt}},
+         .output = true,
+         .score = 0.25,
+         .feedback = "fine"}};
     GepaOptions options{.reflection_prompt = "{component}|{text}|{records}|{other}"};
     options.reflection.temperature = 0.5;
     options.reflection.messages = {{"system", "You write prompts."}};
@@ -252,7 +261,10 @@ TEST(gepa_parts, a_request_has_the_text_and_the_records) {
     EXPECT_EQ(request.messages[1].content,
               "ask|Say {records}.|# Example 1\n## Inputs\n### question\nwhy {text}?\n\n### facts\n#### n\n2\n\n"
               "## Generated Outputs\nbecause\n\n## Feedback\ntoo short\n\n# Example 2\n## Inputs\n"
-              "## Generated Outputs\ntrue\n\n## Feedback\nfine|{other}");
+              "## Call 1: model_call of small\n### system\n(this instruction, as it is)\n\n"
+              "### user\nSay {records}. Now\n\n### what it gave\nja\n\n"
+              "## Call 2: tool\n### what it gave\n(nothing: it failed)\n\n"
+              "## Generated Outputs\ntrue\n\n## Score\n0.25\n\n## Feedback\nfine|{other}");
     EXPECT_EQ(request.temperature, 0.5);
     EXPECT_EQ(request.sample, 9U);
     for (const char* const place : {"{component}", "{text}", "{records}"})

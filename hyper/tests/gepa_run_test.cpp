@@ -177,8 +177,8 @@ TEST(gepa_run, a_merge_has_to_be_as_good_as_the_better_parent) {
 
 TEST(gepa_run, an_example_that_failed_tells_the_model_why) {
     std::string asked;
-    const ToyScore score = [](TextSplit, std::uint32_t, const Texts&) {
-        return TextScore{.error = "the tool wants a number"};
+    const ToyScore score = [](TextSplit split, std::uint32_t, const Texts&) {
+        return split == TextSplit::Train ? TextScore{.error = "the tool wants a number"} : TextScore{.score = 0.5};
     };
     ToyObjective objective({{"prompt", "a"}}, 4, 4, score, [&](const chat::Request& request) {
         asked = request.messages.back().content;
@@ -236,13 +236,13 @@ TEST(gepa_run, bad_input_is_refused_before_anything_is_evaluated) {
     };
     const auto nothing = [](ToyObjective&) {};
     EXPECT_THAT(refused({}, [](ToyObjective& o) { o.run.budget.metric_calls = 5; }),
-                AllOf(HasSubstr("budget of 5 metric calls"), HasSubstr("takes 6")));
+                AllOf(HasSubstr("budget of 5 metric calls"), HasSubstr("takes 6"), HasSubstr("18 at least")));
     EXPECT_THAT(refused({},
                         [](ToyObjective& o) {
                             o.run.budget.model_calls = 11;
                             o.calls_per_example = 2;
                         }),
-                AllOf(HasSubstr("budget of 11 model calls"), HasSubstr("12")));
+                AllOf(HasSubstr("budget of 11 model calls"), HasSubstr("up to 12"), HasSubstr("37 at least")));
     EXPECT_THAT(refused({}, [](ToyObjective& o) { o.run.budget = {}; }), HasSubstr("Nothing ends"));
     EXPECT_THAT(refused({}, [](ToyObjective& o) { o.run.budget.cost = -1; }), HasSubstr("negative"));
     EXPECT_THAT(refused({}, [](ToyObjective& o) { o.run.resume = true; }), HasSubstr("no checkpoint"));
@@ -317,7 +317,7 @@ TEST(gepa_run, a_forecast_bounds_what_the_run_takes) {
     ASSERT_OK_AND_ASSIGN(const TextForecast open, gepa()->forecast(objective));
     EXPECT_FALSE(open.metric_calls.has_value());
     objective.run.budget = {.metric_calls = 5};
-    EXPECT_TRUE(expect_error(gepa()->forecast(objective), ErrorKind::BadInput, "score the start"));
+    EXPECT_TRUE(expect_error(gepa()->forecast(objective), ErrorKind::BadInput, "Give it 18 at least"));
 }
 
 TEST(gepa_run, the_default_search_does_nothing) {

@@ -106,10 +106,16 @@ TEST(text_evaluation, a_failed_example_does_not_stop_the_others) {
         EXPECT_THAT(*scores[1].error, AllOf(HasSubstr("example 1"), HasSubstr("no answer to that")));
         EXPECT_EQ(scores[1].score, -5.0);
         ASSERT_EQ(scores[1].records.size(), 2U) << "what led to it";
-        EXPECT_EQ(scores[1].records[0].output, Value("R(bad)"));
-        EXPECT_EQ(scores[1].records[1].component, "answer");
-        EXPECT_EQ(scores[1].records[1].output, Value(""));
-        EXPECT_THAT(scores[1].records[1].feedback, AllOf(HasSubstr("failed"), HasSubstr("no answer to that")));
+        for (const TextRecord& record : scores[1].records) {
+            EXPECT_EQ(record.inputs, Value(*Record::create({{"q", "bad"}})));
+            ASSERT_EQ(record.calls.size(), 1U) << record.component;
+            EXPECT_EQ(record.calls[0].name, "answer");
+            EXPECT_EQ(record.calls[0].inputs, Value(*Record::create({{"route", "R(bad)"}, {"q", "bad"}})));
+            EXPECT_FALSE(record.calls[0].output);
+            EXPECT_EQ(record.output, Value(""));
+            EXPECT_EQ(record.score, -5.0);
+            EXPECT_THAT(record.feedback, AllOf(HasSubstr("failed"), HasSubstr("no answer to that")));
+        }
     }
     Metric picky([](const Value& prediction, const Value&) -> double {
         if (prediction == Value("A[R(y)]")) throw std::runtime_error("unreadable");
@@ -121,7 +127,7 @@ TEST(text_evaluation, a_failed_example_does_not_stop_the_others) {
     EXPECT_THAT(*scores[2].error, HasSubstr("unreadable"));
 }
 
-TEST(text_evaluation, records_are_what_each_hyperfunction_was_given_and_gave) {
+TEST(text_evaluation, records_are_examples_with_the_calls_that_used_each_text) {
     Asking asking;
     Metric metric = exact_match();
     metric.feedback = [](const Value& prediction, const Value& expected, double score) {
@@ -133,12 +139,17 @@ TEST(text_evaluation, records_are_what_each_hyperfunction_was_given_and_gave) {
     ASSERT_EQ(scores.size(), 1U);
     const std::vector<TextRecord>& records = scores[0].records;
     ASSERT_EQ(records.size(), 2U);
-    EXPECT_EQ(records[0].component, "route");
-    EXPECT_EQ(records[0].inputs, Value(*Record::create({{"q", "x"}})));
-    EXPECT_EQ(records[0].output, Value("S(x)"));
+    EXPECT_EQ(records[0].component, "route");  // makes a text of it, which "answer" is given
     EXPECT_EQ(records[1].component, "answer");
-    EXPECT_EQ(records[1].inputs, Value(*Record::create({{"route", "S(x)"}, {"q", "x"}})));
-    EXPECT_EQ(records[1].output, Value("A[S(x)]"));
+    for (const TextRecord& record : records) {
+        EXPECT_EQ(record.inputs, Value(*Record::create({{"q", "x"}})));
+        ASSERT_EQ(record.calls.size(), 1U);
+        EXPECT_EQ(record.calls[0].name, "answer");
+        EXPECT_EQ(record.calls[0].inputs, Value(*Record::create({{"route", "S(x)"}, {"q", "x"}})));
+        EXPECT_EQ(record.calls[0].output, Value("A[S(x)]"));
+        EXPECT_EQ(record.output, Value("A[S(x)]"));
+        EXPECT_EQ(record.score, 0.0);
+    }
     for (const TextRecord& record : records) EXPECT_EQ(record.feedback, "A[S(x)] is not A[R(x)]");
 
     metric.feedback = {};
@@ -162,7 +173,8 @@ TEST(text_evaluation, names_of_operands_are_unique) {
     const std::vector<Example> examples{{{{"q", "x"}}, "x+x3"}};
     ASSERT_OK_AND_ASSIGN(const auto scores, system.evaluate_with({}, examples, exact_match(), {.capture = true}));
     EXPECT_EQ(scores[0].score, 1.0);
-    EXPECT_EQ(scores[0].records[0].inputs, Value(*Record::create({{"q", "x"}, {"q (1)", "x"}, {"input 2", 3.0}})));
+    EXPECT_EQ(scores[0].records[0].calls[0].inputs,
+              Value(*Record::create({{"q", "x"}, {"q (1)", "x"}, {"input 2", 3.0}})));
 }
 
 TEST(text_evaluation, calls_in_loops_have_records) {
@@ -184,11 +196,15 @@ TEST(text_evaluation, calls_in_loops_have_records) {
         system.overlap_host_calls(overlaps);
         ASSERT_OK_AND_ASSIGN(const auto scores, system.evaluate_with({}, examples, exact_match(), {.capture = true}));
         EXPECT_EQ(scores[0].score, 1.0) << scores[0].error.value_or("");
-        ASSERT_EQ(scores[0].records.size(), 3U);
-        EXPECT_EQ(scores[0].records[0].component, "step");
-        EXPECT_EQ(scores[0].records[1].inputs, Value(*Record::create({{"input 0", 2.0}})));
-        EXPECT_EQ(scores[0].records[1].output, Value(4.0));
-        EXPECT_EQ(scores[0].records[2].component, "done");
+        ASSERT_EQ(scores[0].records.size(), 2U);
+        const TextRecord& of_step = scores[0].records[0];
+        EXPECT_EQ(of_step.component, "step");
+        ASSERT_EQ(of_step.calls.size(), 2U);
+        EXPECT_EQ(of_step.calls[1].inputs, Value(*Record::create({{"input 0", 2.0}})));
+        EXPECT_EQ(of_step.calls[1].output, Value(4.0));
+        EXPECT_EQ(scores[0].records[1].component, "done");
+        ASSERT_EQ(scores[0].records[1].calls.size(), 1U);
+        EXPECT_EQ(scores[0].records[1].calls[0].name, "done");
     }
 }
 

@@ -54,6 +54,10 @@ TEST(text_parameters_of_models, are_tried_without_touching_the_system) {
     ASSERT_EQ(quiet[0].records.size(), 1U);
     EXPECT_EQ(quiet[0].records[0].inputs, Value(*Record::create({{"q", "hey"}})));
     EXPECT_EQ(quiet[0].records[0].output, Value("hey."));
+    ASSERT_EQ(quiet[0].records[0].calls.size(), 1U) << "the model's call inside is the hyperfunction's";
+    EXPECT_EQ(quiet[0].records[0].calls[0].name, "prompt");
+    EXPECT_EQ(quiet[0].records[0].calls[0].inputs, Value(*Record::create({{"q", "hey"}})));
+    EXPECT_EQ(quiet[0].records[0].calls[0].output, Value("hey."));
     EXPECT_THAT(server.asked(), UnorderedElementsAre("system: be quiet | user: hey", "system: be quiet | user: nothing",
                                                      "system: be quiet | user: you"));
     ASSERT_OK_AND_ASSIGN(const auto loud, prompted.system.evaluate_with({{"prompt", "shout"}}, prompted.examples,
@@ -61,7 +65,10 @@ TEST(text_parameters_of_models, are_tried_without_touching_the_system) {
     EXPECT_EQ(loud[0].score + loud[2].score, 2.0);
     ASSERT_TRUE(loud[1].error);
     EXPECT_THAT(*loud[1].error, AllOf(HasSubstr("example 1"), HasSubstr("400")));
+    ASSERT_EQ(loud[1].records.size(), 1U);
     EXPECT_EQ(loud[1].records[0].output, Value(""));
+    ASSERT_FALSE(loud[1].records[0].calls.empty());
+    EXPECT_FALSE(loud[1].records[0].calls[0].output) << "it failed";
     EXPECT_EQ(prompted.system.parameters().find("prompt")->text, "be quiet");
 }
 

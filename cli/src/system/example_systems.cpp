@@ -14,18 +14,18 @@ namespace {
 
 using namespace hyper;
 
-/// 2-4-1 without biases, as examples/08_xor.cpp has it.
+/// 3-8-1: as examples/08_xor.cpp has it.
 std::unique_ptr<ExampleSystem> make_xor() {
     const auto hidden =
-        hyperfunction("hidden", MatrixWeight{.out = 4, .in = 2},
+        hyperfunction("hidden", MatrixWeight{.out = 8, .in = 3},
                       [](const Traced& w, const Traced& x) { return relu(linear(w, x)); }, {.optimize = true});
     const auto output =
-        hyperfunction("output", MatrixWeight{.out = 1, .in = 4},
+        hyperfunction("output", MatrixWeight{.out = 1, .in = 8},
                       [](const Traced& w, const Traced& h) { return sigmoid(linear(w, h)); }, {.optimize = true});
     std::vector<Example> examples;
     for (const float a : {0.0F, 1.0F}) {
-        for (const float b : {0.0F, 1.0F})
-            examples.push_back({{{"x", Tensor::vector({a, b})}}, Tensor::vector({a == b ? 0.0F : 1.0F})});
+        for (const float b : {0.0F, 1.0F})  // the third input, always 1, is what gives the layers a bias
+            examples.push_back({{{"x", Tensor::vector({a, b, 1.0F})}}, Tensor::vector({a == b ? 0.0F : 1.0F})});
     }
     return std::make_unique<ExampleSystem>(
         ExampleSystem{System("xor", [=](const Inputs& in) { return output(hidden(in["x"])); }), std::move(examples),
@@ -88,15 +88,24 @@ std::unique_ptr<ExampleSystem> make_greeting() {
         System("greeting", [=](const Inputs& in) { return greet(in["name"]); }), std::move(examples), exact_match()});
 }
 
-constexpr std::array<ExampleSystemInfo, 4> kSystems{
-    {{"xor", "Exclusive or by two small layers (try optimize --steps 200 --population 64 --sigma 0.3 --lr 0.2)",
-      &make_xor},
-     {"rotation", "Two matrices whose product rotates and doubles (--steps 100 --sigma 0.1)", &make_rotation},
-     {"temperature", "One number of a host function (--steps 20 --population 20 --sigma 0.1)", &make_temperature},
-     {"greeting", "One text of a host function (try parameters, and ablate --how zero)", &make_greeting}}};
+OptimizeOptions settings(std::uint32_t steps, std::uint32_t population, float sigma, float learning_rate) {
+    OptimizeOptions options;
+    options.evolution.population = population;
+    options.evolution.sigma = sigma;
+    options.evolution.learning_rate = learning_rate;
+    options.steps = steps;
+    return options;
+}
 
 }  // namespace
 
-std::span<const ExampleSystemInfo> example_systems() noexcept { return kSystems; }
+std::span<const ExampleSystemInfo> example_systems() {
+    static const std::array<ExampleSystemInfo, 4> systems{
+        {{"xor", "Exclusive or by two small layers", settings(200, 64, 0.3F, 0.2F), &make_xor},
+         {"rotation", "Two matrices whose product rotates and doubles", settings(100, 32, 0.1F, 0.1F), &make_rotation},
+         {"temperature", "One number of a host function", settings(20, 20, 0.1F, 0.1F), &make_temperature},
+         {"greeting", "One text of a host function (try parameters, and ablate --how zero)", {}, &make_greeting}}};
+    return systems;
+}
 
 }  // namespace yolk::cli

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "yolk/hyper/metric.hpp"
+#include "yolk/hyper/optimize.hpp"
 #include "yolk/hyper/system.hpp"
 
 namespace yolk::cli {
@@ -21,9 +22,10 @@ struct ExampleSystem {
 struct ExampleSystemInfo {
     std::string_view name;
     std::string_view what;
+    hyper::OptimizeOptions settings;  ///< with which `optimize` succeeds, whatever the seed
     std::unique_ptr<ExampleSystem> (*make)();
 };
 /// xor, rotation, temperature, greeting.
-[[nodiscard]] std::span<const ExampleSystemInfo> example_systems() noexcept;
+[[nodiscard]] std::span<const ExampleSystemInfo> example_systems();
 
 }  // namespace yolk::cli

@@ -136,7 +136,7 @@ Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& given)
             YOLK_TRY(options.gradient->rule, parse_optimizer_rule(flags.gradient));
         }
     }
-    options.text = text_options(flags.of_text, options.evolution.seed);
+    if (auto text = text_options(flags.of_text, options.evolution.seed)) options.text = std::move(text);
     options.held_out = task.held_out;
     options.log = flags.log;
     if (!flags.out.empty()) options.checkpoint = path_beside(flags.out, ".checkpoint");
@@ -167,7 +167,7 @@ Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& given)
 }  // namespace
 
 void add_optimize_flags(App& app, hyper::OptimizeOptions& o) {
-    add_number(app, "--steps", o.steps, "Steps at most")->default_str("50");
+    add_number(app, "--steps", o.steps, "Steps at most")->default_str(fmt::format("{}", o.steps));
     add_evolution_flags(app, o.evolution, {.members = "Candidates", .generation = "step", .freeze = "Hyperfunction"});
     add_number(app, "--examples-per-step", o.examples_per_step,
                "Examples that each step is evaluated on, drawn without replacement; 0: all")
@@ -175,7 +175,8 @@ void add_optimize_flags(App& app, hyper::OptimizeOptions& o) {
     add_number(app, "--held-out-every", o.held_out_every,
                "Steps between two looks at held-out examples, where there are any; 0: at the start and the end")
         ->default_str("1");
-    add_number(app, "--samples", o.samples_per_example, "Evaluations of each candidate, averaged")->default_str("1");
+    add_number(app, "--samples", o.samples_per_example, "Evaluations of each candidate, averaged")
+        ->default_str(fmt::format("{}", o.samples_per_example));
     add_number(app, "--max-batch", o.population_options.max_batch_size,
                "Candidates times examples at once; 0: what suits the device")
         ->default_str("0");
@@ -209,8 +210,9 @@ void add_gradient_flags(App& app, OptimizeFlags& flags) {
 
 }  // namespace
 
-Command add_optimize_command(App& app, const MakeSystemTask& make) {
+Command add_optimize_command(App& app, const MakeSystemTask& make, const hyper::OptimizeOptions& settings) {
     const auto flags = std::make_shared<OptimizeFlags>();
+    flags->options = settings;
     App* const command = app.add_subcommand(
         "optimize", "Improve the system: numbers without gradients by EGGROLL, or with them; prompts by a model");
     add_optimize_flags(*command, flags->options);

@@ -16,6 +16,7 @@ namespace yolk::cli {
 
 /// Of a search, wherever a command makes one.
 void add_optimize_flags(App& app, hyper::OptimizeOptions& options);
-[[nodiscard]] Command add_optimize_command(App& app, const MakeSystemTask& make);
+[[nodiscard]] Command add_optimize_command(App& app, const MakeSystemTask& make,
+                                           const hyper::OptimizeOptions& settings);
 
 }  // namespace yolk::cli

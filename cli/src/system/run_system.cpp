@@ -9,12 +9,20 @@
 namespace yolk::cli {
 
 int run_system(int argc, const char* const* argv, hyper::System& system, std::span<const hyper::Example> examples,
-               const hyper::Metric& metric, std::span<const hyper::Example> held_out) {
+               const hyper::Metric& metric, const hyper::OptimizeOptions& settings) {
     App app("A system of hyperfunctions, made better without gradients.", system.name());
     prepare(app);
-    const SystemTask task{.system = &system, .examples = examples, .metric = &metric, .held_out = held_out};
-    const std::vector<Command> commands = add_system_commands(app, [&task]() -> Result<SystemTask> { return task; });
+    const SystemTask task{.system = &system, .examples = examples, .metric = &metric, .held_out = settings.held_out};
+    const std::vector<Command> commands = add_system_commands(
+        app, [&task]() -> Result<SystemTask> { return task; }, settings);
     return parse_and_run(app, argc, argv, commands);
+}
+
+int run_system(int argc, const char* const* argv, hyper::System& system, std::span<const hyper::Example> examples,
+               const hyper::Metric& metric, std::span<const hyper::Example> held_out) {
+    hyper::OptimizeOptions settings;
+    settings.held_out = held_out;
+    return run_system(argc, argv, system, examples, metric, settings);
 }
 
 }  // namespace yolk::cli

@@ -154,13 +154,13 @@ Command command_of(App* app, const std::shared_ptr<Flags>& flags, const MakeSyst
 
 }  // namespace
 
-std::vector<Command> add_system_commands(App& app, const MakeSystemTask& make) {
+std::vector<Command> add_system_commands(App& app, const MakeSystemTask& make, const hyper::OptimizeOptions& settings) {
     const auto evaluate = std::make_shared<EvaluateFlags>();
     App* const evaluates = app.add_subcommand("evaluate", "Score the system on its examples");
     evaluates->add_flag("--predictions", evaluate->predictions, "Every example's prediction")
         ->only({"goes without --json, which always has them", [evaluate] { return !evaluate->common.json; }});
 
-    const Command optimize = add_optimize_command(app, make);
+    const Command optimize = add_optimize_command(app, make, settings);
 
     const auto graph = std::make_shared<GraphFlags>();
     App* const graphs = app.add_subcommand("graph", "Show the graph: stages, and where each equation runs");
@@ -169,6 +169,7 @@ std::vector<Command> add_system_commands(App& app, const MakeSystemTask& make) {
     graphs->add_option("--svg", graph->svg, "Write it as a picture")->type_name("FILE");
 
     const auto ablate = std::make_shared<AblateFlags>();
+    ablate->options.optimize = settings;
     App* const ablates = app.add_subcommand("ablate", "What each hyperfunction's parameters are worth");
     add_parsed(*ablates, "--how", ablate->options.how, "zero, reset, freeze or perturb", &hyper::parse_ablation)
         ->type_name("HOW")

@@ -9,6 +9,7 @@
 
 #include "options.hpp"
 #include "yolk/hyper/metric.hpp"
+#include "yolk/hyper/optimize.hpp"
 #include "yolk/hyper/system.hpp"
 
 namespace yolk::cli {
@@ -23,7 +24,8 @@ struct SystemTask {
 /// Made when a subcommand runs, after parsing.
 using MakeSystemTask = std::function<Result<SystemTask>()>;
 
-/// evaluate, optimize, graph, ablate, save, parameters.
-[[nodiscard]] std::vector<Command> add_system_commands(App& app, const MakeSystemTask& make);
+/// evaluate, optimize, graph, ablate, save, parameters. Flags of a search begin with `settings`.
+[[nodiscard]] std::vector<Command> add_system_commands(App& app, const MakeSystemTask& make,
+                                                       const hyper::OptimizeOptions& settings);
 
 }  // namespace yolk::cli

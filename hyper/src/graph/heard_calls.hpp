@@ -16,9 +16,9 @@ namespace yolk::hyper {
 class HeardCalls {
    public:
     struct Call {
-        std::string hyperfunction;
-        std::vector<Value> operands;  ///< without the parameters
-        std::optional<Value> result;  ///< nothing where it failed
+        const Equation* equation = nullptr;  ///< in its body
+        std::vector<Value> operands;         ///< without the parameters
+        std::optional<Value> result;         ///< nothing where it failed
     };
     HeardCalls();
     ~HeardCalls();

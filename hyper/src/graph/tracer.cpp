@@ -260,9 +260,11 @@ std::vector<Traced> Tracer::record(Equation equation, std::span<const Traced> op
     }
     equation.tags = tags_slot();
     if (comes_late(equation)) return record_late(std::move(equation), result_count, depends, stand_in);
+    const std::optional<std::size_t> kept = keep(equation);
     std::vector<Value> values;
     for (const Traced& operand : operands) values.push_back(operand.value());
     auto results = body_ ? stand_ins(equation, values, stand_in) : evaluate(equation, values);
+    if (!results && keeps_calls_) failed_equation_ = equation;
     if (!results && equation.host == nullptr) {
         return give_up(
             std::move(results).error().while_doing(fmt::format("tracing equation {}", trace_.graph.equations.size())));
@@ -275,6 +277,7 @@ std::vector<Traced> Tracer::record(Equation equation, std::span<const Traced> op
         traced.push_back(variable(std::move(result), {}, depends));
         equation.results.push_back(traced.back().variable_);
     }
+    if (kept) kept_calls_[*kept].result = Atom(traced.front().variable_);
     trace_.graph.equations.push_back(std::move(equation));
     return traced;
 }
@@ -294,9 +297,14 @@ Traced Tracer::call(const AnyHyperfunction& function, const Traced& parameters, 
                                  where.empty() ? where : " (" + where + ")", operands.size(), parts.arity));
     }
     if (error_) return Traced(parts.stand_in);
-    const std::size_t kept = kept_calls_.size();  // those that its body makes come behind it
-    if (keeps_calls_)
-        kept_calls_.push_back({function.name(), plain_atoms(operands), std::nullopt, trace_.graph.equations.size()});
+    const std::size_t kept = kept_calls_.size();                 // those that its body makes come behind it
+    const bool is_kept = keeps_calls_ && parts.host == nullptr;  // a host function's is kept as an equation
+    if (is_kept) {
+        kept_calls_.push_back({.hyperfunction = function.name(),
+                               .host = nullptr,
+                               .operands = plain_atoms(operands),
+                               .position = trace_.graph.equations.size()});
+    }
     const std::string outer_name = std::exchange(hyperfunction_, function.name());
     const std::uint32_t outer_call = std::exchange(call_, next_call(function.name()));
     Traced result(parts.stand_in);
@@ -315,7 +323,7 @@ Traced Tracer::call(const AnyHyperfunction& function, const Traced& parameters, 
             stick(std::move(body).error());
         }
     }
-    if (keeps_calls_ && !error_) kept_calls_[kept].result = plain_atoms(std::span(&result, 1)).front();
+    if (is_kept && !error_) kept_calls_[kept].result = plain_atoms(std::span(&result, 1)).front();
     hyperfunction_ = outer_name;
     call_ = outer_call;
     return result;
@@ -349,7 +357,7 @@ bool Tracer::is_plain() const { return population::is_refreshable(trace_); }
 
 Result<TracedExample> Tracer::finish(const Traced& output) {
     if (calls_under_way_ != nullptr) settle_all();
-    settle_calls();
+    settle_calls(output);
     if (!error_) {
         auto atom = atom_of(output);
         if (atom) {

@@ -99,17 +99,21 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     /// Which call of a hyperfunction this is.
     [[nodiscard]] std::uint32_t next_call(const std::string& hyperfunction);
 
-    /// One call of a hyperfunction.
+    /// One call that used a text.
     struct Call {
-        std::string hyperfunction;
+        std::string name;                                     ///< of the hyperfunction, or of the model's call
         std::vector<std::pair<std::string, Value>> operands;  ///< named after what they are; no two alike
         std::optional<Value> result;                          ///< nothing where it failed
     };
+    struct UsedText {
+        std::string group;
+        std::vector<Call> calls;
+    };
     /// Keeps the calls from here on.
     void keep_calls() noexcept { keeps_calls_ = true; }
-    /// After finish(), whatever came of it: calls whose operands were there, in the program's order. Inside bodies
-    /// those of host functions.
-    [[nodiscard]] std::vector<Call> take_calls() { return std::exchange(calls_made_, {}); }
+    /// After finish(), whatever came of it: texts among the parameters that a call used, or that the output is made of.
+    /// Of the calls those whose operands were there, in the program's order.
+    [[nodiscard]] std::vector<UsedText> take_used_texts() { return std::exchange(used_texts_, {}); }
 
     /// The trace with `output`. Errors: what stuck; an output of another trace.
     [[nodiscard]] Result<TracedExample> finish(const Traced& output);
@@ -157,18 +161,22 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     void keep_inside(std::size_t index, std::vector<HeardCalls::Call> calls);
     [[nodiscard]] Result<std::vector<Value>> evaluate_heard(std::size_t index, const Equation& equation,
                                                             std::span<const Value> operands);
-    /// The calls that were kept, with their values.
-    void settle_calls();
-    [[nodiscard]] std::string name_of(const Atom& operand, std::size_t index) const;
-    [[nodiscard]] bool is_missing(const Atom& atom) const;
-
-    /// A call whose values may come late.
+    /// A call whose values may come late: of a hyperfunction, or of a host function or a model.
     struct KeptCall {
-        std::string hyperfunction;
-        std::vector<Atom> operands;
-        std::optional<Atom> result;
+        std::string hyperfunction;     ///< that is called; of a model's call, whose body makes it
+        HostFunctionPtr host;          ///< null: the hyperfunction's body is traced
+        std::vector<Atom> operands{};  ///< of a host function the parameters first
+        std::optional<Atom> result{};
         std::size_t position = 0;  ///< equations that were there before it
     };
+    /// Where it is kept; its result comes afterwards.
+    std::optional<std::size_t> keep(const Equation& equation);
+    /// The calls that were kept, by text, with their values.
+    void settle_calls(const Traced& output);
+    [[nodiscard]] UsedText calls_of(const GraphParameter& text, const Atom& output) const;
+    [[nodiscard]] Call settled_call(const KeptCall& kept) const;
+    [[nodiscard]] std::string name_of(const Atom& operand, std::size_t index) const;
+    [[nodiscard]] bool is_missing(const Atom& atom) const;
 
     TracedExample trace_;
     std::vector<bool> from_parameter_;  ///< by variable
@@ -176,8 +184,9 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     std::map<std::string, std::uint32_t> calls_;  ///< by hyperfunction, so far
     bool keeps_calls_ = false;
     std::vector<KeptCall> kept_calls_{};
-    std::multimap<std::size_t, Call> calls_in_bodies_{};  ///< by equation
-    std::vector<Call> calls_made_{};
+    std::multimap<std::size_t, HeardCalls::Call> calls_in_bodies_{};  ///< by equation
+    std::optional<Equation> failed_equation_{};                       ///< which the graph does not have
+    std::vector<UsedText> used_texts_{};
     Registrar registrar_;
     HostRunner runner_;
     std::string hyperfunction_;  ///< whose body is running

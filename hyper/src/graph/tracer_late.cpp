@@ -41,6 +41,7 @@ std::vector<Traced> Tracer::record_late(Equation equation, std::size_t result_co
         ++missing;
         late_readers_[id->value].push_back(index);
     }
+    if (const auto kept = keep(equation)) kept_calls_[*kept].result = Atom(equation.results.front());
     trace_.graph.equations.push_back(std::move(equation));
     late_equations_.emplace(index, missing);
     if (missing == 0) begin_late(index);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // GEPA as a search, and the search that does nothing.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -83,8 +85,9 @@ Result<void> validate(const GepaOptions& options) {
     if (options.top_k == 0) return bad_input("top_k is 0; parents are drawn from at least 1 candidate.");
     if (options.failed_reflections == 0)
         return bad_input("failed_reflections is 0; at least 1 must fail before a search ends for it.");
-    if (!(options.perfect_score <= 0.0 || options.perfect_score > 0.0))
-        return bad_input("perfect_score is not a number.");
+    if (std::isnan(options.perfect_score) || options.perfect_score == -std::numeric_limits<double>::infinity())
+        return bad_input("perfect_score is {}; give a finite number, or infinity where no score is perfect.",
+                         options.perfect_score);
     if (options.reflection.schema)
         return bad_input("The reflection has a schema; its reply is text with the new prompt between fences.");
     for (const std::string_view place : {"{text}", "{records}"}) {

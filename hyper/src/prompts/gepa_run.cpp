@@ -26,6 +26,8 @@ namespace {
 constexpr std::size_t kMaxStateBytes = std::size_t{1} << 30U;
 /// Iterations in a row without a model asked for a text, where only models' work is limited.
 constexpr std::uint32_t kMostIdle = 1'000;
+/// In a row, without one evaluation that succeeded: a service that has gone, as a rule.
+constexpr std::uint32_t kMostFailedIterations = 3;
 
 bool exceeds(std::uint64_t limit, std::uint64_t spent, std::uint64_t more) {
     return limit != 0 && (spent > limit || more > limit - spent);
@@ -86,16 +88,47 @@ Result<void> check_budget(const GepaOptions& options, const TextObjective& objec
             "number "
             "of iterations.");
     }
-    if (exceeds(budget.metric_calls, 0, start)) {
-        return bad_input("The budget of {} metric calls does not even score the start, which takes {}.",
-                         budget.metric_calls, start);
+    const std::uint64_t iteration = most_metric_calls(options, objective);
+    if (exceeds(budget.metric_calls, start, iteration)) {
+        return bad_input(
+            "The budget of {} metric calls does not cover one new text: scoring the start takes {}, and an iteration "
+            "up "
+            "to {} (twice the minibatch, or a merge's examples, and the validation examples). Give it {} at least, or "
+            "fewer examples.",
+            budget.metric_calls, start, iteration, start + iteration);
     }
-    if (exceeds(budget.model_calls, 0, start * objective.model_calls_per_example())) {
-        return bad_input("The budget of {} model calls does not even score the start, which takes up to {}.",
-                         budget.model_calls, start * objective.model_calls_per_example());
+    const std::uint64_t calls = objective.model_calls_per_example();
+    const std::uint64_t iteration_calls = iteration * calls + most_reflections(options, objective);
+    if (exceeds(budget.model_calls, start * calls, iteration_calls)) {
+        return bad_input(
+            "The budget of {} model calls does not cover one new text: scoring the start takes up to {}, and an "
+            "iteration "
+            "up to {}, reflection included. Give it {} at least, or fewer examples.",
+            budget.model_calls, start * calls, iteration_calls, start * calls + iteration_calls);
     }
     return {};
 }
+
+namespace {
+
+/// What a second new text needs, where the first was not taken.
+void warn_of_one_proposal(const GepaOptions& options, const TextObjective& objective) {
+    const TextBudget& budget = objective.options().budget;
+    const std::uint64_t second = std::uint64_t{objective.validation_size()} + 2 * std::uint64_t{options.minibatch} +
+                                 most_metric_calls(options, objective);
+    const std::uint64_t second_calls =
+        second * objective.model_calls_per_example() + 2 * most_reflections(options, objective);
+    const auto warn = [](std::uint64_t limit, std::string_view what, std::uint64_t wanted) {
+        if (limit == 0 || limit >= wanted) return;
+        log_warning(
+            fmt::format("The budget of {} {} lets the prompt search try one new text; a second takes {} at least.",
+                        limit, what, wanted));
+    };
+    warn(budget.metric_calls, "metric calls", second);
+    warn(budget.model_calls, "model calls", second_calls);
+}
+
+}  // namespace
 
 TextCost GepaRun::spent() const {
     const TextCost now = objective_->cost();
@@ -201,10 +234,12 @@ Result<void> GepaRun::score_start() {
     YOLK_TRY_VOID(add(step, start));
     const TextBudget& budget = objective_->options().budget;
     const TextCost cost = spent();
-    if (exceeds(budget.tokens, cost.tokens(), 0) || (budget.cost > 0.0 && cost.cost > budget.cost)) {
+    if (succeeded_ &&
+        ((budget.tokens != 0 && cost.tokens() >= budget.tokens) || (budget.cost > 0.0 && cost.cost >= budget.cost))) {
         return bad_input(
-            "Scoring the start took {} tokens at a cost of {}, more than the budget of {} tokens and {} (0: "
-            "no limit).",
+            "Scoring the start took {} tokens at a cost of {}, and the budget is {} tokens and {} (0: no limit), so "
+            "that "
+            "nothing is left for a new text. Give it twice that at least.",
             cost.tokens(), cost.cost, budget.tokens, budget.cost);
     }
     return finish(std::move(step));
@@ -216,7 +251,10 @@ Result<void> GepaRun::begin() {
     YOLK_TRY_VOID(check_budget(options_, *objective_));
     already_ = objective_->cost();
     YOLK_TRY(const bool resumed, resume());
-    return resumed ? Result<void>() : score_start();
+    succeeded_ = resumed;  // a checkpoint is written after the first success
+    if (resumed) return {};
+    warn_of_one_proposal(options_, *objective_);
+    return score_start();
 }
 
 bool GepaRun::affords_iteration() const {
@@ -251,9 +289,27 @@ Result<void> GepaRun::iterate() {
     state_.added_by_mutation = false;
     const std::optional<MergeProposal> proposal =
         merges ? propose_merge(state_, options_.seed, step.iteration) : std::nullopt;
+    succeeded_now_ = evaluated_now_ = false;
     YOLK_TRY_VOID(proposal ? merge(step, *proposal) : mutate(step));
     state_.iteration = step.iteration;
+    failed_iterations_ = succeeded_now_ ? 0 : failed_iterations_ + (evaluated_now_ ? 1 : 0);
     return finish(std::move(step));
+}
+
+Result<void> GepaRun::check_success() const {
+    if (!succeeded_) {
+        return failed_work(
+            "Not one of the {} evaluations of examples succeeded, so there is nothing to make better. The first "
+            "failed: "
+            "{}",
+            spent().metric_calls, first_failure_.value_or("no reason was given."));
+    }
+    if (failed_iterations_ < kMostFailedIterations) return {};
+    return failed_work(
+        "All evaluations of the last {} iterations failed, the last one: {} What was found so far is kept where there "
+        "is "
+        "a checkpoint.",
+        failed_iterations_, last_failure_);
 }
 
 void GepaRun::take_stock(TextStep& step) const {
@@ -269,7 +325,7 @@ Result<void> GepaRun::finish(TextStep step) {
     state_.cost = spent();
     take_stock(step);
     YOLK_TRY_VOID(log_line(to_json(step)));
-    YOLK_TRY_VOID(save());
+    if (succeeded_) YOLK_TRY_VOID(save());
     stopped_by_caller_ = !objective_->report(step);
     if (state_.failed < options_.failed_reflections) return {};
     return failed_work(
@@ -281,7 +337,11 @@ Result<void> GepaRun::finish(TextStep step) {
 Result<void> GepaRun::run() {
     YOLK_TRY_VOID(begin());
     std::optional<std::string_view> why = ended();
-    for (; !why; why = ended()) YOLK_TRY_VOID(iterate());
+    for (; !why; why = ended()) {
+        YOLK_TRY_VOID(iterate());
+        YOLK_TRY_VOID(check_success());
+    }
+    YOLK_TRY_VOID(check_success());
     objective_->stopped(*why);
     const std::uint64_t logged = state_.log_bytes;
     YOLK_TRY_VOID(log_line({{"stopped_by", *why}, {"best", state_.best()}, {"cost", to_json(state_.cost)}}));

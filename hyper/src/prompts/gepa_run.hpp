@@ -17,7 +17,8 @@
 
 namespace yolk::hyper::prompts {
 
-/// What the objective has to be, and that something ends the run. Errors: BadInput.
+/// What the objective has to be; that something ends the run, and that the budget covers the start and one iteration.
+/// Errors: BadInput, which says the least that is needed.
 [[nodiscard]] Result<void> check_objective(const TextObjective& objective);
 [[nodiscard]] Result<void> check_budget(const GepaOptions& options, const TextObjective& objective);
 
@@ -41,6 +42,8 @@ class GepaRun {
     [[nodiscard]] std::optional<std::string_view> ended() const;
     [[nodiscard]] bool affords_iteration() const;
     [[nodiscard]] Result<void> iterate();
+    /// Errors: nothing has succeeded so far, with the first cause; nothing has for some iterations.
+    [[nodiscard]] Result<void> check_success() const;
     /// Fills in where the run stands.
     void take_stock(TextStep& step) const;
     /// Writes the line and the checkpoint, and tells the caller.
@@ -70,6 +73,11 @@ class GepaRun {
     TextCost already_{};  ///< by the objective, before this run: not its own
     std::optional<LineLog> log_;
     bool stopped_by_caller_ = false;
+    bool succeeded_ = false;                              ///< an example, ever
+    bool succeeded_now_ = false, evaluated_now_ = false;  ///< in this iteration
+    std::uint32_t failed_iterations_ = 0;                 ///< in a row, without a success
+    std::optional<std::string> first_failure_{};
+    std::string last_failure_{};
 };
 
 }  // namespace yolk::hyper::prompts

@@ -55,6 +55,18 @@ Result<std::vector<TextScore>> GepaRun::evaluate(TextSplit split, std::span<cons
             "and the reason as its error.",
             name_of(split), ids[i], scores[i].score);
     }
+    if (!std::isfinite(sum_of(scores_of(scores))))
+        return bad_input("The sum of the scores of {} {} examples is not finite; give smaller ones.", ids.size(),
+                         name_of(split));
+    for (const TextScore& score : scores) {
+        evaluated_now_ = true;
+        if (!score.error) {
+            succeeded_ = succeeded_now_ = true;
+            continue;
+        }
+        if (!first_failure_) first_failure_ = score.error;
+        last_failure_ = *score.error;
+    }
     return scores;
 }
 

@@ -16,7 +16,8 @@ std::string_view default_reflection_prompt() noexcept {
 {text}
 ```
 
-These are inputs that it was given, what it answered with this instruction, and feedback on how good the answers were:
+These are examples of the task. Each has the inputs of the whole task, the calls in which the instruction was used, the
+answer that the task came to, its score, and feedback on it:
 ```
 {records}
 ```
@@ -49,16 +50,27 @@ std::string_view without_language(std::string_view text) {
     return space != std::string_view::npos && text[space] == '\n' ? text.substr(space + 1) : text;
 }
 
-void append_value(std::string& out, const Value& value, std::size_t level) {
+constexpr std::string_view kThisText = "(this instruction, as it is)";
+
+/// With a heading for each field of a record. `text` has a phrase in its place; empty: nothing has.
+void append_value(std::string& out, const Value& value, std::size_t level, std::string_view text = {}) {
     if (const Record* const record = value.record(); record != nullptr) {
         for (const auto& [name, field] : record->fields()) {
             out += fmt::format("{} {}\n", std::string(std::min<std::size_t>(level, 6), '#'), name);
-            append_value(out, field, level + 1);
+            append_value(out, field, level + 1, text);
         }
         return;
     }
-    out += value.tensor() != nullptr ? to_string(value) : text_of(value);
+    const bool is_this = value.text() != nullptr && !text.empty() && *value.text() == text;
+    out += is_this ? std::string(kThisText) : value.tensor() != nullptr ? to_string(value) : text_of(value);
     out += "\n\n";
+}
+
+void append_call(std::string& out, const TextCall& call, std::size_t number, std::string_view text) {
+    out += fmt::format("## Call {}: {}\n", number, call.name);
+    append_value(out, call.inputs, 3, text);
+    out += "### what it gave\n";
+    append_value(out, call.output ? *call.output : Value("(nothing: it failed)"), 4);
 }
 
 std::string_view between_fences(std::string_view reply) {
@@ -74,13 +86,16 @@ std::string_view between_fences(std::string_view reply) {
 
 }  // namespace
 
-std::string records_text(std::span<const TextRecord> records) {
+std::string records_text(std::span<const TextRecord> records, std::string_view text) {
     std::string out;
     for (std::size_t i = 0; i < records.size(); ++i) {
         out += fmt::format("# Example {}\n## Inputs\n", i + 1);
         append_value(out, records[i].inputs, 3);
+        for (std::size_t call = 0; call < records[i].calls.size(); ++call)
+            append_call(out, records[i].calls[call], call + 1, text);
         out += "## Generated Outputs\n";
         append_value(out, records[i].output, 3);
+        if (records[i].score) out += fmt::format("## Score\n{}\n\n", *records[i].score);
         out += fmt::format("## Feedback\n{}\n\n", records[i].feedback);
     }
     return std::string(trimmed(out));
@@ -110,13 +125,13 @@ chat::Request reflection_request(const GepaOptions& options, std::string_view co
     const std::string_view prompt =
         options.reflection_prompt.empty() ? default_reflection_prompt() : std::string_view(options.reflection_prompt);
     chat::Request request = options.reflection;
-    request.messages.push_back({"user", filled_in(prompt, component, text, records_text(records))});
+    request.messages.push_back({"user", filled_in(prompt, component, text, records_text(records, text))});
     request.sample += number;
     return request;
 }
 
 Result<std::string> new_text_in(const chat::Answer& answer) {
-    const std::string_view reply = answer.content;
+    const std::string_view reply = chat::without_thoughts(answer.content);
     const bool is_closed = reply.find(kFence) != reply.rfind(kFence);
     if (answer.finish_reason == "length" && !is_closed) {
         return failed_work(

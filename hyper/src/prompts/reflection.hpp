@@ -12,8 +12,9 @@
 
 namespace yolk::hyper::prompts {
 
-/// Markdown: an example each, with "Inputs", "Generated Outputs" and "Feedback"; records have a heading per field.
-[[nodiscard]] std::string records_text(std::span<const TextRecord> records);
+/// Markdown: an example each, with "Inputs", a "Call" for each of its calls, "Generated Outputs", "Score" and
+/// "Feedback"; records have a heading per field. Where a call was given `text` as it is, that is said in its place.
+[[nodiscard]] std::string records_text(std::span<const TextRecord> records, std::string_view text);
 
 /// The prompt with its places filled in. What is filled in is not looked through for places again.
 [[nodiscard]] std::string filled_in(std::string_view prompt, std::string_view component, std::string_view text,

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -86,8 +88,7 @@ TextCost Rounds::spent_on_texts() const {
 bool Rounds::affords_texts(const TextBudget& share) const {
     const TextCost spent = spent_on_texts();
     const std::uint64_t start = task_.validation.size();
-    if (share.metric_calls != 0 && share.metric_calls < start) return false;
-    if (share.model_calls != 0 && share.model_calls < start * task_.model_calls_per_example) return false;
+    if (!search_->forecast(SystemTexts(task_, text_, {.budget = share}))) return false;  // it did with the first share
     // What tokens and cost the start will take is not known: about what other evaluations took, and as much again.
     const double starts =
         2.0 * static_cast<double>(start) / static_cast<double>(std::max<std::uint64_t>(1, spent.metric_calls));
@@ -169,6 +170,9 @@ Result<void> Rounds::search_texts(bool resumes) {
     if (state_.phase > 0 && !affords_texts(share)) {
         outcome.text_rounds.push_back(
             {.start_mean = outcome.best_reward, .best_mean = outcome.best_reward, .stopped_by = "budget"});
+        outcome.notes.push_back(
+            fmt::format("Round {} searched no prompts: its share of the budget does not cover one new text.",
+                        state_.phase / 2 + 1));
         return {};
     }
     TextRunOptions run{.budget = share,
@@ -177,10 +181,23 @@ Result<void> Rounds::search_texts(bool resumes) {
                        .log = options_.log,
                        .kept_log_bytes = state_.log_bytes};
     SystemTexts objective(task_, text_, std::move(run));
+    if (text_.rounds > 1 && state_.phase == 0) {
+        if (const auto covered = search_->forecast(objective); !covered)
+            return Error(covered.error()).while_doing(fmt::format("sharing the budget out to {} rounds", text_.rounds));
+    }
     YOLK_TRY_VOID(search_->run(objective));
+    if (!objective.best() && objective.cost().metric_calls > 0) {
+        return failed_work(
+            "The prompt search '{}' scored {} examples and offered no texts with a finite mean, so there is nothing to "
+            "keep.",
+            search_->name(), objective.cost().metric_calls);
+    }
     stopped_by_caller_ = objective.stopped_by_caller();
     const TextStep& last = objective.last_step();
-    TextRound round{.iterations = last.iteration, .stopped_by = objective.stopped_by()};
+    TextRound round{.start_mean = outcome.best_reward,
+                    .best_mean = outcome.best_reward,
+                    .iterations = last.iteration,
+                    .stopped_by = objective.stopped_by()};
     round.cost = last.cost == TextCost() ? objective.cost() : last.cost;  // that of a run that went on has all of it
     if (objective.best()) {
         round.best_mean = objective.best()->second;
@@ -212,6 +229,10 @@ Result<void> Rounds::search_numbers(bool resumes) {
     options.evolution.seed += state_.phase / 2;  // other noise in each round
     YOLK_TRY(OptimizeOutcome made, numbers_(options));
     OptimizeOutcome& outcome = state_.outcome;
+    if (std::isnan(outcome.start_reward)) {  // no texts were scored
+        outcome.start_reward = made.held_out_start.value_or(made.start_reward);
+        outcome.held_out_start = made.held_out_start;
+    }
     outcome.best_reward = made.held_out_best.value_or(made.best_reward);
     if (made.held_out_best) outcome.held_out_best = made.held_out_best;
     outcome.steps += made.steps;
@@ -237,6 +258,7 @@ Result<void> Rounds::search_numbers(bool resumes) {
 Result<OptimizeOutcome> Rounds::run() {
     YOLK_TRY(bool resumes, go_on());
     if (!resumes) {
+        state_.outcome.start_reward = state_.outcome.best_reward = std::numeric_limits<double>::quiet_NaN();
         YOLK_TRY_VOID(begin_log());
         YOLK_TRY_VOID(save());
     }
@@ -254,6 +276,8 @@ Result<OptimizeOutcome> Rounds::run() {
         std::error_code code;
         if (!file.empty()) std::filesystem::remove(file, code);
     }
+    if (std::isnan(state_.outcome.best_reward))
+        state_.outcome.notes.emplace_back("Nothing was scored, so there is no reward.");
     return std::move(state_.outcome);
 }
 
@@ -289,6 +313,10 @@ Result<OptimizeOutcome> Rounds::expected() {
 }  // namespace
 
 Result<void> check_text_options(const OptimizeOptions& options) {
+    if (!std::isfinite(options.text->failed_score)) {
+        return bad_input("The score of an example that failed is {}; it must be finite. Give the worst there is.",
+                         options.text->failed_score);
+    }
     if (options.text->rounds == 0)
         return bad_input("The rounds of prompts and numbers are 0; there must be 1 at least.");
     if (options.exchange != nullptr && options.exchange->ranks() > 1) {

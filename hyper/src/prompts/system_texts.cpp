@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <thread>
 
 #include "counts_in_force.hpp"
@@ -13,6 +14,7 @@
 #include "objective.hpp"
 #include "yolk/core/hash.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/core/log.hpp"
 
 namespace yolk::hyper::prompts {
 namespace {
@@ -131,6 +133,10 @@ Result<void> SystemTexts::check(const std::string& component, const std::string&
 }
 
 void SystemTexts::offer(const Texts& candidate, double mean) {
+    if (!std::isfinite(mean)) {
+        log_warning(fmt::format("A candidate was offered with a mean of {}, and is not kept.", mean));
+        return;
+    }
     if (!start_mean_ && candidate == start_) start_mean_ = mean;
     if (!best_ || mean > best_->second) best_.emplace(candidate, mean);
 }

@@ -209,6 +209,8 @@ Result<Scores> score_strided(const Metric& metric, const StridedValues& given, s
         sum += reward;
     }
     scores.reward = sum / static_cast<double>(predictions.count);
+    if (!std::isfinite(scores.reward))
+        return bad_input("{}: the sum of {} finite rewards is {}; give smaller ones.", who(), predictions.count, sum);
     return scores;
 }
 

@@ -51,14 +51,24 @@ Result<std::string> feedback_on(const Metric& metric, const Value& prediction, c
                   });
 }
 
-std::vector<TextRecord> records_of(std::vector<Tracer::Call> calls, const std::string& feedback) {
+Value record_of(std::vector<std::pair<std::string, Value>> fields) {
+    auto record = Record::create(std::move(fields));
+    return record ? Value(*std::move(record)) : Value(Record());
+}
+
+std::vector<TextRecord> records_of(std::vector<Tracer::UsedText> used, const Example& example, const TextScore& score,
+                                   const std::string& feedback) {
+    const Value inputs = record_of({example.inputs.begin(), example.inputs.end()});
     std::vector<TextRecord> records;
-    for (Tracer::Call& call : calls) {
-        auto inputs = Record::create(std::move(call.operands));
-        records.push_back({.component = std::move(call.hyperfunction),
-                           .inputs = inputs ? Value(*std::move(inputs)) : Value(Record()),
-                           .output = call.result ? *std::move(call.result) : Value(""),
-                           .feedback = feedback});
+    for (Tracer::UsedText& text : used) {
+        TextRecord record{.component = std::move(text.group),
+                          .inputs = inputs,
+                          .output = score.error ? Value("") : score.prediction,
+                          .score = score.score,
+                          .feedback = feedback};
+        for (Tracer::Call& call : text.calls)
+            record.calls.push_back({std::move(call.name), record_of(std::move(call.operands)), std::move(call.result)});
+        records.push_back(std::move(record));
     }
     return records;
 }
@@ -142,7 +152,9 @@ Result<std::vector<TextScore>> System::evaluate_with(const Texts& texts, std::sp
     std::vector<Judged> all = judge_all(traced, examples, metric, options);
     std::vector<TextScore> scores;
     for (std::size_t i = 0; i < examples.size(); ++i) {
-        if (options.capture) all[i].score.records = records_of(runs[i].tracer->take_calls(), all[i].feedback);
+        if (options.capture)
+            all[i].score.records =
+                records_of(runs[i].tracer->take_used_texts(), examples[i], all[i].score, all[i].feedback);
         scores.push_back(std::move(all[i].score));
     }
     return scores;

@@ -26,7 +26,8 @@ struct Prices {
 };
 
 struct ClientOptions {
-    /// Requests go to <base_url>/chat/completions. https; plain http to loopback hosts, and to others without a key.
+    /// Requests go to <base_url>/chat/completions, with its parameters behind (?api-version=...). https; plain http to
+    /// loopback hosts, and to others without a key.
     std::string base_url = "https://api.openai.com/v1";
     /// The environment variable that has the key; empty for a server that wants none. Loopback hosts may go without.
     std::string key_variable = "OPENAI_API_KEY";
@@ -35,14 +36,14 @@ struct ClientOptions {
         120'000};  ///< of a call with its retries, from the moment its first attempt begins
     std::chrono::milliseconds attempt_timeout{0};  ///< of one attempt, which may then be tried again; 0: the call's
     std::uint32_t attempts = 5;                    ///< at most, of one call
-    /// Replies of one call, out of its attempts, that may fail its schema before it fails.
+    /// Replies of one call, out of its attempts, that may fail its schema, or be without a text, before it fails.
     std::uint32_t schema_attempts = 3;
     std::uint32_t most_at_once = 16;              ///< requests under way at a time; the rest waits for a turn
     std::optional<double> requests_per_minute{};  ///< that leave, retries included
     std::optional<double> tokens_per_minute{};    ///< estimated when a request leaves, corrected by its answer's usage
     std::filesystem::path cache{};  ///< a file of answers (cache.hpp), created if missing; empty: no cache
     std::uint64_t most_reply_bytes = std::uint64_t{16} << 20U;  ///< a larger reply is an error, and is not read on
-    double backoff_seconds = 0.5;  ///< before the second attempt, where the server names no time; doubles from there
+    double backoff_seconds = 0.5;  ///< before the second attempt, or the server's time if longer; doubles from there
     std::uint64_t seed = 0;        ///< of the backoffs' jitter
     Prices prices{};
     std::string max_tokens_name = "max_tokens";  ///< some servers want "max_completion_tokens"
@@ -97,7 +98,8 @@ class PendingCall {
 
 /// Thread-safe. Destroying it cancels what is pending. Errors of calls:
 ///   BadInput   the request, or what the server refused (a status of 4xx, with the server's words); a redirect
-///   Failed     the deadline; replies that are not of the schema; a refusal of the model
+///   Failed     the deadline; replies that are not of the schema; a refusal of the model; no answer because of the
+///              limit of tokens, a content filter or a call of a tool, none of which is asked for again
 ///   Io         the server cannot be reached, its certificate is not trusted, its replies cannot be used; the cache
 ///   Cancelled  by the caller
 /// Each says how many attempts there were. What is retried: 408, 429, 5xx, broken connections, replies that are not the

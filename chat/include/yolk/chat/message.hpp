@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "yolk/chat/schema.hpp"
@@ -50,5 +51,9 @@ struct Answer {
     double seconds = 0.0;        ///< from the first attempt to the answer
     double cost = 0.0;  ///< of the usage, by ClientOptions::prices; from the cache, too, though nothing is paid
 };
+
+/// What follows a model's thoughts, <think>...</think> or <thinking>...</thinking>, whose beginning may be missing; all
+/// of the text where there are none. Empty where they do not end.
+[[nodiscard]] std::string_view without_thoughts(std::string_view content) noexcept;
 
 }  // namespace yolk::chat

@@ -46,7 +46,8 @@ struct Field {
 /// The JSON schema, as OpenAI's strict mode wants it: every field required, additionalProperties false.
 [[nodiscard]] Json to_json_schema(const Schema& schema);
 
-/// The reply as JSON, its fields in the order of the schema, a whole number for each Int. Error (Failed): the reply is
+/// The reply as JSON, its fields in the order of the schema, a whole number for each Int. The document may be in a
+/// fence of ```, with words around it, and behind the model's thoughts (without_thoughts). Error (Failed): the reply is
 /// not JSON or not of the schema; it names the path ("$.items[2].name"), what is wanted there, what is there, and the
 /// reply's beginning.
 [[nodiscard]] Result<Json> parse_reply(const Schema& schema, std::string_view reply);

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "yolk/hyper/metric.hpp"
+#include "yolk/hyper/optimize.hpp"
 #include "yolk/hyper/system.hpp"
 
 namespace yolk::cli {
@@ -16,5 +17,10 @@ namespace yolk::cli {
 [[nodiscard]] int run_system(int argc, const char* const* argv, hyper::System& system,
                              std::span<const hyper::Example> examples, const hyper::Metric& metric,
                              std::span<const hyper::Example> held_out = {});
+/// The same with settings that suit the system: flags of `optimize`, and of `ablate --how freeze`, begin with them.
+/// Their held-out examples are `held_out`.
+[[nodiscard]] int run_system(int argc, const char* const* argv, hyper::System& system,
+                             std::span<const hyper::Example> examples, const hyper::Metric& metric,
+                             const hyper::OptimizeOptions& settings);
 
 }  // namespace yolk::cli
