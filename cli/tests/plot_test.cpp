@@ -188,7 +188,7 @@ TEST_F(plot, a_line_being_written_is_left_out) {
 
 TEST_F(plot, damaged_files_name_the_line) {
     const std::string begin = std::string(kSettings) + generation_line(0, "1");
-    refuses({log("a.jsonl", begin + "{\"generation\":1,\n" + generation_line(2, "1"))}, 2, "line 3 is not a JSON");
+    refuses({log("a.jsonl", begin + "{\"generation\":1,\n" + generation_line(2, "1"))}, 2, "line 3 is not valid JSON");
     refuses({log("b.jsonl", begin + "{\"generation\":1}\n")}, 2, "line 3 has no evaluations");
     refuses({log("c.jsonl", begin + generation_line(0, "1"))}, 2, "line 3 is of generation 0");
     refuses({log("d.jsonl", begin + generation_line(1, "\"x\""))}, 2, "line 3 has no mean_return");

@@ -201,7 +201,12 @@ std::string prior_text(const PriorFile& file) {
 
 Result<PriorFile> parse_prior(std::string_view text, std::string_view name) {
     const Result<Json> parsed = parse_json(text, name);
-    if (!parsed) return bad_input("{} So it is not a prior over devices.", parsed.error().message);
+    if (!parsed) {
+        return bad_input(
+            "{} So it is not a prior over devices, or is cut off; yolk tune prior train FILES... --out FILE writes "
+            "one.",
+            parsed.error().message);
+    }
     const Json& json = *parsed;
     if (!json.is_object() || !json.contains("yolk_prior") || !json["yolk_prior"].is_number_integer()) {
         return bad_input(

@@ -163,7 +163,7 @@ Result<LearningLog> read_learning_log(const std::filesystem::path& path) {
     LogReader reader(log);
     std::size_t number = 1;
     for (auto text = next_log_line(rest); text; text = next_log_line(rest)) {
-        const Result<Json> line = parse_json(*text, fmt::format("'{}', line {},", log.file, ++number));
+        const Result<Json> line = parse_json(*text, fmt::format("'{}', line {}", log.file, ++number));
         if (!line)
             return bad_input("{} Nothing was drawn; remove that line, or draw another file.", line.error().message);
         YOLK_TRY_VOID(reader.add(*line, number));

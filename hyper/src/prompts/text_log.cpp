@@ -170,7 +170,7 @@ Result<std::vector<TextRunReport>> read_text_log(std::string_view log, std::stri
     std::vector<TextRunReport> runs;
     std::size_t number = 0;
     for (std::size_t end = log.find('\n'); end != std::string_view::npos; end = log.find('\n')) {
-        YOLK_TRY(const Json line, parse_json(log.substr(0, end), fmt::format("{}, line {},", what, ++number)));
+        YOLK_TRY(const Json line, parse_json(log.substr(0, end), fmt::format("{}, line {}", what, ++number)));
         const std::string_view wrong = add_line(runs, line);
         if (!wrong.empty()) {
             return bad_input("{} is damaged: line {} has no usable '{}'. Restore it from a copy, or remove that line.",
