@@ -75,7 +75,7 @@ class opening_faults : public ::testing::Test {
         Arguments all{"train",          "cartpole", "--devices",    "all",
                       "--population",   "8",        "--max-steps",  "5",
                       "--generations",  "3",        "--keep-going", "--json",
-                      "--hang-seconds", "10",        "--out",        (folder_ / "out").string()};
+                      "--hang-seconds", "10",       "--out",        (folder_ / "out").string()};
         all.insert(all.end(), more.begin(), more.end());
         return all;
     }

@@ -75,8 +75,6 @@ Json train_outcome_json(const train::TrainOptions& options, std::span<const Devi
     json["population"] = options.evolution.population;
     json["generations"] = outcome.generations;
     json["evaluations_per_second"] = outcome.evaluations_per_second;
-    json["not_finite"] = outcome.not_finite;
-    json["skipped_elements"] = outcome.skipped_elements;
     json["eval_mean_return"] = outcome.eval_mean_return;
     json["state_hash"] = outcome.state_hash;
     json["peak_memory_bytes"] = peak_memory_bytes(outcome);
@@ -87,6 +85,8 @@ Json train_outcome_json(const train::TrainOptions& options, std::span<const Devi
     json["policy"] = outcome.policy.string();
     if (!outcome.previous.empty()) json["previous"] = outcome.previous.string();
     json["resumed_from"] = outcome.resumed_from;
+    json["not_finite"] = outcome.not_finite;
+    json["skipped_elements"] = outcome.skipped_elements;
     for (const evolve::WorkerShare& share : outcome.devices) json["devices"].push_back(train::to_json(share));
     if (!outcome.devices.empty()) json["depends_on_placement"] = depends_on_placement(options, outcome);
     if (!outcome.losses.empty()) json["dropped"] = outcome.losses;

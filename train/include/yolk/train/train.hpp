@@ -152,7 +152,7 @@ struct EvalOutcome {
     std::string task{};
     std::uint32_t episodes = 0;
     double mean_return = 0.0;
-    double deviation = 0.0;  ///< standard deviation over the episodes
+    double deviation = 0.0;     ///< standard deviation over the episodes
     double worst_return = 0.0;  ///< of those that are finite, as the next; NaN where none is
     double best_return = 0.0;
     std::uint32_t not_finite = 0;  ///< episodes whose return is not
