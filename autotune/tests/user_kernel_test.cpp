@@ -24,6 +24,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr const char* kShader = R"(#version 460
@@ -332,6 +333,28 @@ TEST_P(user_kernel, includes_lie_beside_the_shader) {
     write("rest.glsl", std::string(kShader).substr(std::string("#version 460\n").size()) + "// changed\n");
     ASSERT_OK_AND_ASSIGN(const auto changed, make(space_json()));
     EXPECT_NE(variant, changed->space(device().info()).shape().variant);
+}
+
+TEST_P(user_kernel, what_lies_elsewhere_is_not_read) {
+    const std::filesystem::path other = folder_.string() + "-other";
+    std::filesystem::create_directories(other);
+    std::ofstream(other / "secret.comp") << "the secret of another folder";
+    write("my.comp", "#version 460\n#include \"" + (other / "secret.comp").string() + "\"\nvoid main() {}\n");
+    EXPECT_THAT(told(space_json()),
+                AllOf(HasSubstr("my.comp:2:"), HasSubstr("is outside of"), Not(HasSubstr("the secret"))));
+    write("my.comp", kShader);
+    Json space = space_json();
+    for (const std::filesystem::path& name : {other / "secret.comp", ".." / other.filename() / "secret.comp"}) {
+        space["reference"]["shader"] = name.string();
+        EXPECT_THAT(told(space), AllOf(HasSubstr("'space.json' names the shader"), HasSubstr("is outside of"),
+                                       HasSubstr("--include"), Not(HasSubstr("syntax"))));
+    }
+    // Given as a folder to include from, it is read.
+    const std::vector<std::filesystem::path> folders{other};
+    const auto read = UserKernel::create(device(), dispatcher(), folder_ / "my.comp", folder_ / "space.json", folders);
+    ASSERT_FALSE(read);
+    EXPECT_THAT(read.error().message, AllOf(HasSubstr("secret.comp"), HasSubstr("does not compile")));
+    std::filesystem::remove_all(other);
 }
 
 TEST(module_interface, computes_workgroups_from_constants) {

@@ -40,6 +40,7 @@ constexpr std::size_t kMostUntried = 8;
 struct KernelTuning {
     std::filesystem::path kernel;
     std::filesystem::path space;
+    std::vector<std::string> includes;
     std::filesystem::path out;
     SearchFlags search;
     float hang_seconds = 0.0F;  ///< 0: the dispatcher's own
@@ -226,8 +227,9 @@ Result<int> tune_own_kernel(const KernelTuning& flags) {
     YOLK_TRY(const std::filesystem::path path, table_path());
     std::optional<Machine> machine;
     YOLK_TRY(machine, open_machine(flags));
+    const std::vector<std::filesystem::path> includes(flags.includes.begin(), flags.includes.end());
     YOLK_TRY(const std::unique_ptr<UserKernel> kernel,
-             UserKernel::create(machine->device, machine->dispatcher, flags.kernel, flags.space));
+             UserKernel::create(machine->device, machine->dispatcher, flags.kernel, flags.space, includes));
     warn_of_unchecked(*kernel);
     if (!flags.common.json && !flags.common.quiet) print_space_notes(*kernel);
     const SearchProgress progress(flags.common);
@@ -246,6 +248,10 @@ Command add_tune_kernel(App& tune) {
     App* const command = tune.add_subcommand("kernel", "Tune a GLSL compute shader of your own (docs/own_kernels.md)");
     command->add_option("shader", flags->kernel, "The shader")->required()->type_name("FILE");
     command->add_option("--space", flags->space, "Its parameters, buffers and dispatch")->required()->type_name("FILE");
+    command
+        ->add_repeatable("--include", flags->includes,
+                         "The shaders may include files of this folder, too; may be given several times")
+        ->type_name("FOLDER");
     command->add_option("--out", flags->out, "Write the winner as JSON, for an engine to load")->type_name("FILE");
     add_tuning_search_flags(*command, flags->search);
     add_number(*command, "--hang-seconds", flags->hang_seconds, "A run that takes longer hangs")

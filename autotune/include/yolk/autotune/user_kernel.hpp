@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,19 +32,20 @@ struct UserKernelSpace {
 /// Threading: as oracle::Problem. Candidates are compiled once each; a plan's device must be like the one of create().
 class UserKernel final : public oracle::Problem {
    public:
-    /// Reads shader, space and all that they name, compiles, holds the shader against what is declared, prunes what is
-    /// not legal on this device, and runs the reference. Errors: BadInput: mistakes in either file, by place or line;
-    /// no configuration that compiles, or none that is legal; a reference that is wrong itself. Unsupported: beyond the
-    /// device. Io.
-    [[nodiscard]] static Result<std::unique_ptr<UserKernel>> create(const Device& device, Dispatcher& dispatcher,
-                                                                    const std::filesystem::path& shader,
-                                                                    const std::filesystem::path& space);
+    /// `includes`: folders that the shaders may include from, beside their own; the reference's shader lies in the
+    /// space's folder or in one of them. Reads shader, space and all that they name, compiles, holds the shader against
+    /// what is declared, prunes what is not legal on this device, and runs the reference. Errors: BadInput: mistakes in
+    /// either file, by place or line; no configuration that compiles, or none that is legal; a reference that is wrong
+    /// itself. Unsupported: beyond the device. Io.
+    [[nodiscard]] static Result<std::unique_ptr<UserKernel>> create(
+        const Device& device, Dispatcher& dispatcher, const std::filesystem::path& shader,
+        const std::filesystem::path& space, std::span<const std::filesystem::path> includes = {});
 
     /// The same without running anything, for looking at what the compiler makes of it: nothing is known of what is
     /// right, and its plans must not be proven.
-    [[nodiscard]] static Result<std::unique_ptr<UserKernel>> create_to_inspect(const Device& device,
-                                                                               const std::filesystem::path& shader,
-                                                                               const std::filesystem::path& space);
+    [[nodiscard]] static Result<std::unique_ptr<UserKernel>> create_to_inspect(
+        const Device& device, const std::filesystem::path& shader, const std::filesystem::path& space,
+        std::span<const std::filesystem::path> includes = {});
 
     [[nodiscard]] std::string name() const override;
     [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override;
