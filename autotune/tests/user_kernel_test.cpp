@@ -167,6 +167,79 @@ TEST_P(user_kernel, another_file_is_another_key_and_another_size_is_near) {
     EXPECT_FALSE(tuning_distance(shape(*first), shape(*third)));
 }
 
+/// Rows of 13 elements in 24 workgroups; each mode but RIGHT breaks a promise in another way.
+constexpr const char* kRows = R"(#version 460
+layout(local_size_x = 13) in;
+layout(binding = 0) buffer B { float b[]; };
+#define RIGHT 0
+#define NEXT_ROW 1
+#define ROW_BEFORE 2
+#define READS_NEXT 3
+#define FAR_BEHIND 4
+void main() {
+    const uint row = gl_WorkGroupID.x, i = gl_LocalInvocationID.x;
+    float value = float(row * 13 + i);
+    if (MODE == READS_NEXT && i < 3 && row < 23) value += b[(row + 1) * 13] == float((row + 1) * 13) ? 0.0 : 1.0;
+    if (MODE == NEXT_ROW && i < 3 && row < 23) b[(row + 1) * 13 + i] = -1.0;
+    if (MODE == ROW_BEFORE && i < 3 && row > 0) b[(row - 1) * 13 + i] = -1.0;
+    if (MODE == FAR_BEHIND && row == 23 && i == 12) b[row * 13 + i + 5000] = -1.0;
+    barrier();
+    b[row * 13 + i] = value;
+}
+)";
+
+// Stores past a buffer lie inside what is bound, and rows that touch other rows meet them in both orders: on every
+// driver, whether it drops what is stored past a binding, and in whatever order it takes workgroups.
+TEST_P(user_kernel, what_touches_others_is_found_on_every_driver) {
+    write("my.comp", kRows);
+    write("reference.comp",
+          "#version 460\nlayout(local_size_x = 1) in;\nlayout(binding = 0) buffer B { float b[]; };\nvoid main() { "
+          "b[gl_WorkGroupID.x] = float(gl_WorkGroupID.x); }\n");
+    Json space = Json::parse(R"json({
+        "parameters": {"mode": {"values": ["RIGHT", "NEXT_ROW", "ROW_BEFORE", "READS_NEXT", "FAR_BEHIND"],
+                                "define": "MODE"}},
+        "sizes": {"rows": 24},
+        "buffers": [{"name": "b", "binding": 0, "type": "f32", "elements": "rows * 13", "role": "output"}],
+        "dispatch": ["rows"],
+        "reference": {"shader": "reference.comp", "dispatch": ["rows * 13"]}})json");
+    ASSERT_OK_AND_ASSIGN(const auto kernel, make(space));
+    ASSERT_OK_AND_ASSIGN(const TuneLiveOutcome outcome,
+                         tune(*kernel, {.tuner = {.strategy = "exhaustive", .budget = 8}}));
+    EXPECT_EQ(outcome.measured, 5U);
+    EXPECT_EQ(outcome.rejected, 4U);
+    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(folder_ / "table.sqlite"));
+    ASSERT_OK_AND_ASSIGN(const auto quarantined, file.quarantined());
+    std::map<std::string, std::string> reasons;
+    for (const Quarantined& entry : quarantined) reasons[entry.configuration[0].second.text()] = entry.reason;
+    EXPECT_THAT(reasons, SizeIs(4));
+    EXPECT_THAT(reasons["FAR_BEHIND"], HasSubstr("1 words outside b were overwritten"));
+    EXPECT_THAT(reasons["NEXT_ROW"], HasSubstr("elements of 'b' are wrong"));
+    EXPECT_THAT(reasons["ROW_BEFORE"], HasSubstr("elements of 'b' are wrong"));
+    EXPECT_THAT(reasons["READS_NEXT"], HasSubstr("elements of 'b' are wrong"));
+}
+
+TEST_P(user_kernel, a_shader_that_asks_for_lengths_or_counts_sees_the_right_ones) {
+    write(
+        "my.comp",
+        "#version 460\nlayout(local_size_x_id = 0) in;\nlayout(binding = 0) buffer B { float b[]; };\nvoid main() {\n  "
+        "for (uint i = gl_GlobalInvocationID.x; i < b.length(); i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) b[i] = "
+        "float(i);\n}\n");
+    write("reference.comp",
+          "#version 460\nlayout(local_size_x = 1) in;\nlayout(binding = 0) buffer B { float b[]; };\nvoid main() { "
+          "b[gl_WorkGroupID.x] = float(gl_WorkGroupID.x); }\n");
+    Json space = Json::parse(R"json({
+        "parameters": {"wx": {"values": [1, 8, 16], "constant_id": 0}},
+        "sizes": {"n": 1001},
+        "buffers": [{"name": "b", "binding": 0, "type": "f32", "elements": "n", "role": "output"}],
+        "dispatch": [3],
+        "reference": {"shader": "reference.comp", "dispatch": ["n"]}})json");
+    ASSERT_OK_AND_ASSIGN(const auto kernel, make(space));
+    ASSERT_OK_AND_ASSIGN(const TuneLiveOutcome outcome,
+                         tune(*kernel, {.tuner = {.strategy = "exhaustive", .budget = 8}}));
+    EXPECT_EQ(outcome.measured, 3U);
+    EXPECT_EQ(outcome.rejected, 0U);
+}
+
 // A list of values that is reordered or extended is another space of the same kernel: what is in the table is by value.
 TEST_P(user_kernel, choices_outlive_another_list_of_values) {
     Json space = space_json();

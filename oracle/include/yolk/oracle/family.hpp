@@ -96,6 +96,17 @@ class PlannedProblem {
     [[nodiscard]] virtual MemoryNeeds scratch() const = 0;
     /// `views`: one per buffer of the problem, in their order.
     [[nodiscard]] virtual Result<Record> bind(std::span<const BufferView> views, const BufferView& scratch) const = 0;
+    /// Whether the view of a buffer of this role may be larger than the buffer, so that what is written behind the
+    /// buffer is seen on drivers that drop what is written behind a view.
+    [[nodiscard]] virtual bool takes_room(std::size_t /*buffer*/, BufferRole role) const {
+        return role != BufferRole::Input;
+    }
+    /// The same work with its workgroups in another order: parts of the grid from the last to the first, each after the
+    /// one before it has ended. Nothing where that cannot be had.
+    [[nodiscard]] virtual std::optional<Result<Record>> bind_backwards(std::span<const BufferView> /*views*/,
+                                                                       const BufferView& /*scratch*/) const {
+        return std::nullopt;
+    }
 };
 
 /// One shape with its inputs. Immutable; inputs and expectations are made on each call, the same each time.
@@ -185,8 +196,9 @@ class ProblemProof {
    public:
     explicit ProblemProof(const Problem& problem, const ProofOptions& options = {});
     ~ProblemProof();
-    /// One run from poisoned buffers; `poison`: an index into kPoisons (guarded.hpp). The report's failures say what is
-    /// wrong. Errors: those of the plan, device lost, driver.
+    /// One run from poisoned buffers; `poison`: an index into kPoisons (guarded.hpp). Where the plan can run backwards,
+    /// it does so once more, from the other poison. The report's failures say what is wrong. Errors: those of the plan,
+    /// device lost, driver.
     [[nodiscard]] Result<CheckReport> prove(const CheckContext& context, const Configuration& configuration,
                                             std::size_t poison) const;
     [[nodiscard]] const std::vector<ProblemBuffer>& buffers() const noexcept { return buffers_; }
