@@ -218,6 +218,30 @@ TEST_P(user_kernel, what_touches_others_is_found_on_every_driver) {
     EXPECT_THAT(reasons["READS_NEXT"], HasSubstr("elements of 'b' are wrong"));
 }
 
+// Parts from the last to the first would wait for ever for the first.
+TEST_P(user_kernel, workgroups_that_wait_for_others_keep_their_order) {
+    Json space = space_json();
+    space["parameters"]["mode"]["values"] = {"RIGHT"};
+    const auto runs_backwards = [&]() -> Result<bool> {
+        YOLK_TRY(const auto kernel, make(space));
+        YOLK_TRY(const auto plan, kernel->plan(device(), kernel->default_configuration(device().info())));
+        YOLK_TRY(const Buffer a, device().create_buffer({.size_bytes = 4000, .label = "a"}));
+        YOLK_TRY(const Buffer b, device().create_buffer({.size_bytes = 4008, .label = "b"}));
+        YOLK_TRY(const Buffer scratch, device().create_buffer({.size_bytes = kViewAlignment, .label = "scratch"}));
+        const std::vector<BufferView> views{a, b};
+        const auto record = plan->bind_backwards(views, scratch);
+        if (record && !*record) return record->error();
+        return record.has_value();
+    };
+    ASSERT_OK_AND_ASSIGN(const bool by_itself, runs_backwards());
+    EXPECT_TRUE(by_itself);
+    space["workgroups_wait"] = true;
+    ASSERT_OK_AND_ASSIGN(const bool when_they_wait, runs_backwards());
+    EXPECT_FALSE(when_they_wait);
+    space["workgroups_wait"] = 1;
+    EXPECT_THAT(told(space), HasSubstr("workgroups_wait"));
+}
+
 TEST_P(user_kernel, a_shader_that_asks_for_lengths_or_counts_sees_the_right_ones) {
     write(
         "my.comp",
@@ -238,6 +262,66 @@ TEST_P(user_kernel, a_shader_that_asks_for_lengths_or_counts_sees_the_right_ones
                          tune(*kernel, {.tuner = {.strategy = "exhaustive", .budget = 8}}));
     EXPECT_EQ(outcome.measured, 3U);
     EXPECT_EQ(outcome.rejected, 0U);
+}
+
+/// What ends a process that runs it, or one that compiles it, is a reason like any other.
+TEST_P(user_kernel, what_ends_the_worker_is_quarantined_and_the_search_goes_on) {
+    write("my.comp", R"(#version 460
+layout(local_size_x = 16) in;
+layout(binding = 0) buffer B { float b[]; };
+layout(push_constant) uniform Push { uint far; };
+void main() {
+    const uint i = gl_GlobalInvocationID.x;
+    if (MODE == 1 && i == 3) b[far] = 1.0;
+#if MODE == 3
+    float big[268435456];
+    big[i * 1000000] = 1.0;
+    b[i] = big[far];
+#endif
+    b[i] = float(i);
+}
+)");
+    Json space = Json::parse(R"json({
+        "parameters": {"mode": {"values": [1, 0, 3, 4, 5], "define": "MODE"}},
+        "default": {"mode": 1},
+        "buffers": [{"name": "b", "binding": 0, "type": "f32", "elements": 64, "role": "output"}],
+        "push_constants": [{"type": "u32", "value": 1000000000}],
+        "dispatch": [4],
+        "reference": {"shader": "reference.comp", "dispatch": [4]}})json");
+    write(
+        "reference.comp",
+        "#version 460\nlayout(local_size_x = 16) in;\nlayout(binding = 0) buffer B { float b[]; "
+        "};\nlayout(push_constant) "
+        "uniform Push { uint far; };\nvoid main() { b[gl_GlobalInvocationID.x] = float(gl_GlobalInvocationID.x); }\n");
+    space["reference"]["push_constants"] = space["push_constants"];
+    write("space.json", space.dump());
+    Device copy = device();
+    ASSERT_OK_AND_ASSIGN(Dispatcher own_dispatcher, Dispatcher::create(copy));
+    std::optional<Machine> machine(Machine{std::move(copy), std::move(own_dispatcher)});
+    ASSERT_OK_AND_ASSIGN(const auto kernel, UserKernel::create_to_tune(machine->device, machine->dispatcher,
+                                                                       folder_ / "my.comp", folder_ / "space.json"));
+    TuneUserKernelOptions options{.strategy = "exhaustive", .budget = 8};
+    ASSERT_OK_AND_ASSIGN(const TuneUserKernelOutcome first,
+                         tune_user_kernel(machine, *kernel, folder_ / "table.sqlite", options));
+    ASSERT_TRUE(first.search);
+    ASSERT_TRUE(first.configuration);
+    EXPECT_NE(kernel->describe(*first.configuration)["configuration"]["mode"], 3);
+    // lavapipe drops a store so far behind; SwiftShader ends with it.
+    const std::string driver = device().info().driver_name;
+    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(folder_ / "table.sqlite"));
+    ASSERT_OK_AND_ASSIGN(const auto quarantined, file.quarantined());
+    if (driver.find("SwiftShader") != std::string::npos) {
+        EXPECT_NE(kernel->describe(*first.configuration)["configuration"]["mode"], 1);
+        ASSERT_THAT(quarantined, SizeIs(1));
+        EXPECT_THAT(quarantined.front().reason, HasSubstr("The worker that ran it was ended by signal 11"));
+        EXPECT_THAT(first.reasons, ::testing::Contains(HasSubstr("signal 11")));
+        // Kept: nothing of it runs again, and the same is chosen.
+        options.again = true;
+        ASSERT_OK_AND_ASSIGN(const TuneUserKernelOutcome second,
+                             tune_user_kernel(machine, *kernel, folder_ / "table.sqlite", options));
+        ASSERT_TRUE(second.configuration);
+        EXPECT_EQ(second.search->rejected, 0U);
+    }
 }
 
 // A list of values that is reordered or extended is another space of the same kernel: what is in the table is by value.

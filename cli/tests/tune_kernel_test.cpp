@@ -106,6 +106,43 @@ TEST_P(tune_kernel, a_changed_file_is_tuned_anew_and_an_interrupt_keeps_what_was
     EXPECT_GE(ran.last()["measured"], 2);
 }
 
+// Whatever ends a search: once the default is measured there is an answer.
+TEST_P(tune_kernel, a_search_that_ends_early_has_the_fastest_so_far) {
+    const Ran ran =
+        run_and_interrupt(arguments({"--budget", "100", "--json"}), variables_, {.number = SIGTERM, .lines = 1});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const Json outcome = ran.last();
+    EXPECT_TRUE(outcome["interrupted"].get<bool>());
+    EXPECT_TRUE(outcome["configuration"].is_object()) << ran.out;
+    EXPECT_GT(outcome["tuned_milliseconds"], 0.0);
+    if (outcome["measured"] < 5) {
+        EXPECT_FALSE(outcome["decided"].get<bool>());
+        EXPECT_LE(outcome["tuned_milliseconds"], outcome["heuristic_milliseconds"]);
+        EXPECT_THAT(run_command({"tune", "table", "list"}, variables_).out, HasSubstr("0 choices"));
+    }
+}
+
+// Each in a worker: the reference of all zeros stores far behind its buffer, on SwiftShader to where there is nothing.
+TEST_P(tune_kernel, a_reference_that_ends_the_driver_is_an_error) {
+    write_text(
+        folder_ / "reference.comp",
+        "#version 460\nlayout(local_size_x = 64) in;\nlayout(binding = 0) buffer A { float a[]; };\nlayout(binding = "
+        "1) buffer B { float b[]; };\nlayout(push_constant) uniform P { uint width; float scale; };\nvoid main() { "
+        "b[width * 4000000 + gl_GlobalInvocationID.x] = a[0] * scale; }\n");
+    const Ran ran = run({"--budget", "3"});
+    EXPECT_EQ(ran.code, std::string(GetParam()).find("lvp") != std::string::npos ? 2 : 1) << ran.err;
+    EXPECT_THAT(ran.err,
+                ::testing::AnyOf(HasSubstr("was ended by signal 11 (Segmentation fault), while running the reference"),
+                                 HasSubstr("leaves all of 'result' unwritten")));
+}
+
+TEST_P(tune_kernel, without_a_worker_it_says_so) {
+    variables_["YOLK_WORKER"] = "/absent/yolk-worker";
+    const Ran ran = run({"--budget", "3"});
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("/absent/yolk-worker"), HasSubstr("does not exist")));
+}
+
 TEST_P(tune_kernel, without_a_reference_it_says_so) {
     Json space = Json::parse(read_text(folder_ / "space.json"));
     space.erase("reference");

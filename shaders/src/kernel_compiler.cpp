@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/shaders/kernel_compiler.hpp"
+#include "compile_here.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -63,7 +63,10 @@ class KernelIncluder final : public shaderc::CompileOptions::IncluderInterface {
 };
 
 /// The compiler's lines, without its counts.
-Error compile_error(const KernelSource& source, std::string_view messages) {
+Error compile_error(const KernelSource& source, std::string_view given) {
+    std::vector<NamedText> texts{{source.name, source.text}};
+    for (const auto& [name, text] : source.includes) texts.push_back({name, text});
+    const std::string messages = with_place_of_recursion(given, texts);
     std::vector<std::string> lines;
     std::size_t more = 0;
     for (std::string_view rest = messages; !rest.empty();) {
@@ -84,7 +87,7 @@ Error compile_error(const KernelSource& source, std::string_view messages) {
 
 }  // namespace
 
-Result<std::vector<std::uint32_t>> compile_kernel(const KernelSource& source, const KernelCompileOptions& given) {
+Result<std::vector<std::uint32_t>> compile_kernel_here(const KernelSource& source, const KernelCompileOptions& given) {
     shaderc::CompileOptions options;
     options.SetTargetEnvironment(shaderc_target_env_vulkan, shaderc_env_version_vulkan_1_2);
     options.SetSuppressWarnings();
@@ -96,7 +99,9 @@ Result<std::vector<std::uint32_t>> compile_kernel(const KernelSource& source, co
         source.text.data(), source.text.size(), shaderc_compute_shader, source.name.c_str(), "main", options);
     if (result.GetCompilationStatus() != shaderc_compilation_status_success)
         return compile_error(source, result.GetErrorMessage());
-    return std::vector<std::uint32_t>(result.begin(), result.end());
+    std::vector<std::uint32_t> spirv(result.begin(), result.end());
+    YOLK_TRY_VOID(check_module_limits(spirv, source.name, {}));
+    return spirv;
 }
 
 }  // namespace yolk

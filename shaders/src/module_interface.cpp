@@ -372,4 +372,16 @@ std::optional<WorkgroupUse> ModuleInterface::workgroup(std::span<const SpecConst
     return use;
 }
 
+std::uint64_t ModuleInterface::local_bytes(std::span<const SpecConstant> given) const {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 40U;
+    std::uint64_t sum = 0;
+    for (const Words& variable : parsed->variables) {
+        const bool is_local = variable[3] == spv::StorageClassFunction || variable[3] == spv::StorageClassPrivate;
+        const Words* const pointer = parsed->type(variable[1]);
+        if (!is_local || pointer == nullptr || pointer->size() < 4) continue;
+        sum = std::min(sum + parsed->bytes((*pointer)[3], given).value_or(0), kMost);
+    }
+    return sum;
+}
+
 }  // namespace yolk

@@ -23,6 +23,9 @@ constexpr std::uint32_t kMatrix = 0, kShader = 1, kFloat16 = 9, kInt8 = 39;
 constexpr std::uint32_t kFirstSubgroup = 61, kLastSubgroup = 68, kStorage16 = 4433, kStorage8 = 4448;
 constexpr std::uint32_t kFirstDot = 6016, kLastDot = 6019;
 
+/// As NVIDIA's GPUs have them; a CPU driver takes them of its thread's stack, once for each invocation of a subgroup.
+constexpr std::uint64_t kMostLocalBytes = std::uint64_t{512} << 10U;
+
 bool is_enabled(std::uint32_t capability, const DeviceFeatures& has) {
     switch (capability) {
         case kMatrix:
@@ -133,7 +136,7 @@ class PlannedKernel final : public oracle::PlannedProblem {
     [[nodiscard]] std::optional<Result<Record>> bind_backwards(std::span<const BufferView> views,
                                                                const BufferView& scratch) const override {
         const std::uint64_t groups = std::uint64_t{run_.groups.x} * run_.groups.y * run_.groups.z;
-        if (kernel_->interface.asks_group_count || groups == 1) return std::nullopt;
+        if (run_.has_order || kernel_->interface.asks_group_count || groups == 1) return std::nullopt;
         Result<std::shared_ptr<const Binding>> bound = bound_to(views, scratch);
         if (!bound) return Result<Record>(bound.error());
         return Result<Record>(
@@ -266,6 +269,11 @@ Result<SpecConstant> spec_constant(const CompiledKernel& kernel, std::uint32_t i
 
 Result<void> check_workgroup(const CompiledKernel& kernel, std::span<const SpecConstant> constants,
                              const DeviceLimits& limits) {
+    if (const std::uint64_t local = kernel.interface.local_bytes(constants); local > kMostLocalBytes) {
+        return unsupported(
+            "The local variables of an invocation take {}, most of it in arrays; at most {} are allowed.",
+            size_text(local), size_text(kMostLocalBytes));
+    }
     const std::optional<WorkgroupUse> use = kernel.interface.workgroup(constants);
     if (!use) return {};  // the driver decides
     std::uint64_t invocations = 1;

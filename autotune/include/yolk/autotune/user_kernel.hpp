@@ -29,6 +29,13 @@ struct UserKernelSpace {
     std::uint64_t beyond_device = 0;  ///< workgroup, shared memory, number of workgroups
 };
 
+/// What a kernel is read from.
+struct UserKernelFiles {
+    std::filesystem::path shader;
+    std::filesystem::path space;
+    std::vector<std::filesystem::path> includes;
+};
+
 /// Threading: as oracle::Problem. Candidates are compiled once each; a plan's device must be like the one of create().
 class UserKernel final : public oracle::Problem {
    public:
@@ -46,6 +53,11 @@ class UserKernel final : public oracle::Problem {
     [[nodiscard]] static Result<std::unique_ptr<UserKernel>> create_to_inspect(
         const Device& device, const std::filesystem::path& shader, const std::filesystem::path& space,
         std::span<const std::filesystem::path> includes = {});
+
+    /// For tune_user_kernel: as create(); on a CPU driver as create_to_inspect(), since there a worker runs what runs.
+    [[nodiscard]] static Result<std::unique_ptr<UserKernel>> create_to_tune(
+        const Device& device, Dispatcher& dispatcher, const std::filesystem::path& shader,
+        const std::filesystem::path& space, std::span<const std::filesystem::path> includes = {});
 
     [[nodiscard]] std::string name() const override;
     [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override;
@@ -71,6 +83,7 @@ class UserKernel final : public oracle::Problem {
     /// What an engine needs to run a configuration: its values, {"constant_id", "name", "type", "value", "bits"} of
     /// each specialization constant, defines, workgroup counts and push constants.
     [[nodiscard]] Json describe(const Configuration& configuration) const;
+    [[nodiscard]] const UserKernelFiles& files() const noexcept;
     /// Sizes by name.
     [[nodiscard]] Json sizes() const;
 

@@ -60,6 +60,9 @@ struct ModuleInterface {
     /// Nothing where the sizes are computed in a way that only a driver knows.
     [[nodiscard]] std::optional<WorkgroupUse> workgroup(std::span<const SpecConstant> constants) const;
 
+    /// Of one invocation's variables, all functions together; what only a driver knows counts as nothing. At most 2^40.
+    [[nodiscard]] std::uint64_t local_bytes(std::span<const SpecConstant> constants) const;
+
     struct Parsed;  // shaders/src/module_interface.cpp
     std::shared_ptr<const Parsed> parsed;
 };
