@@ -96,11 +96,9 @@ class PlannedProblem {
     [[nodiscard]] virtual MemoryNeeds scratch() const = 0;
     /// `views`: one per buffer of the problem, in their order.
     [[nodiscard]] virtual Result<Record> bind(std::span<const BufferView> views, const BufferView& scratch) const = 0;
-    /// Whether the view of a buffer of this role may be larger than the buffer, so that what is written behind the
-    /// buffer is seen on drivers that drop what is written behind a view.
-    [[nodiscard]] virtual bool takes_room(std::size_t /*buffer*/, BufferRole role) const {
-        return role != BufferRole::Input;
-    }
+    /// Whether the view of this buffer may be larger than the buffer: then what is written behind the buffer is seen,
+    /// too, on drivers that drop what is written behind a view. Not where bind() takes the buffer's size from the view.
+    [[nodiscard]] virtual bool takes_room(std::size_t /*buffer*/, BufferRole /*role*/) const { return false; }
     /// The same work with its workgroups in another order: parts of the grid from the last to the first, each after the
     /// one before it has ended. Nothing where that cannot be had.
     [[nodiscard]] virtual std::optional<Result<Record>> bind_backwards(std::span<const BufferView> /*views*/,
@@ -219,7 +217,8 @@ class ProblemProof {
 /// "4,096 of 67,108,864 elements were computed in double; all of them were compared with the first configuration's."
 [[nodiscard]] std::string sample_text(const ProblemProof::Sample& sample);
 
-/// A PlannedProblem of a primitive's plan and a function `bind(plan, views, scratch) -> Result<Record>`.
+/// A PlannedProblem of a primitive's plan and a function `bind(plan, views, scratch) -> Result<Record>`. A plan knows
+/// the sizes of what it writes; what it only reads may be a uniform or a texel buffer, whose ranges are limited.
 template <class Plan, class Bind>
 [[nodiscard]] std::unique_ptr<PlannedProblem> planned(Plan plan, Bind bind) {
     class Planned final : public PlannedProblem {
@@ -228,6 +227,9 @@ template <class Plan, class Bind>
         [[nodiscard]] MemoryNeeds scratch() const override { return plan_.scratch(); }
         [[nodiscard]] Result<Record> bind(std::span<const BufferView> views, const BufferView& scratch) const override {
             return bind_(plan_, views, scratch);
+        }
+        [[nodiscard]] bool takes_room(std::size_t /*buffer*/, BufferRole role) const override {
+            return role != BufferRole::Input;
         }
 
        private:
