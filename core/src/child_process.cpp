@@ -237,7 +237,7 @@ Error Conversation::error_for(End end) const {
     if (end == End::Silence) {
         return io_error(fmt::format("Program '{}' had printed nothing for {} ms and was killed with its children.{}",
                                     name, program_.silence.count(), errors),
-                        ETIMEDOUT);
+                        ETIME);
     }
     if (end == End::Stop) {
         return io_error(

@@ -63,12 +63,14 @@ WorkerFailure failure_of(const ProgramRun& run, const WorkerLimits& limits) {
 }
 
 std::optional<WorkerFailure> failure_of(const Error& error, const WorkerLimits& limits) {
-    if (error.kind != ErrorKind::Io || (error.native != ETIMEDOUT && error.native != EFBIG)) return std::nullopt;
-    if (error.native == EFBIG) return WorkerFailure{.how = "answered with too much"};
-    const bool both = limits.time.count() > 0 && limits.silence.count() > 0;
-    const std::chrono::milliseconds limit =
-        both ? std::min(limits.time, limits.silence) : std::max(limits.time, limits.silence);
-    return WorkerFailure{.how = fmt::format("had not ended after {:.1f} s", static_cast<double>(limit.count()) / 1e3)};
+    if (error.kind != ErrorKind::Io) return std::nullopt;
+    const auto seconds = [](std::chrono::milliseconds limit) { return static_cast<double>(limit.count()) / 1e3; };
+    switch (error.native) {
+        case EFBIG: return WorkerFailure{.how = "answered with too much"};
+        case ETIMEDOUT: return WorkerFailure{.how = fmt::format("had not ended after {:.1f} s", seconds(limits.time))};
+        case ETIME: return WorkerFailure{.how = fmt::format("made no progress for {:.1f} s", seconds(limits.silence))};
+        default: return std::nullopt;
+    }
 }
 
 }  // namespace
