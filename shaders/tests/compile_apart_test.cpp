@@ -61,7 +61,8 @@ TEST(compile_apart, what_ends_a_compiler_ends_no_caller) {
                 Not(HasSubstr("compiled:")));
     std::string sum = sum_of(400'000);
     for (std::size_t at = sum.find("b["); at != std::string::npos; at = sum.find("b[", at)) sum.replace(at, 4, "a");
-    EXPECT_THAT(environment_told("    uint x" + sum.substr(1)), HasSubstr("'my_env.glsl' cannot be compiled: the compiler "));
+    EXPECT_THAT(environment_told("    uint x" + sum.substr(1)),
+                HasSubstr("'my_env.glsl' cannot be compiled: the compiler "));
     EXPECT_EQ(environment_told("    state.steps += 1u;"), "compiled");
 }
 
