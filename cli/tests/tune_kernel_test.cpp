@@ -106,6 +106,43 @@ TEST_P(tune_kernel, a_changed_file_is_tuned_anew_and_an_interrupt_keeps_what_was
     EXPECT_GE(ran.last()["measured"], 2);
 }
 
+// Whatever ends a search: once the default is measured there is an answer.
+TEST_P(tune_kernel, a_search_that_ends_early_has_the_fastest_so_far) {
+    const Ran ran =
+        run_and_interrupt(arguments({"--budget", "100", "--json"}), variables_, {.number = SIGTERM, .lines = 1});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const Json outcome = ran.last();
+    EXPECT_TRUE(outcome["interrupted"].get<bool>());
+    EXPECT_TRUE(outcome["configuration"].is_object()) << ran.out;
+    EXPECT_GT(outcome["tuned_milliseconds"], 0.0);
+    if (outcome["measured"] < 5) {
+        EXPECT_FALSE(outcome["decided"].get<bool>());
+        EXPECT_LE(outcome["tuned_milliseconds"], outcome["heuristic_milliseconds"]);
+        EXPECT_THAT(run_command({"tune", "table", "list"}, variables_).out, HasSubstr("0 choices"));
+    }
+}
+
+// It stores 16 GB behind its buffer, which SwiftShader does and lavapipe drops.
+TEST_P(tune_kernel, a_reference_that_ends_the_driver_is_an_error) {
+    std::string text = read_text(folder_ / "reference.comp");
+    const std::string store = "result[y * width + x]";
+    text.replace(text.find(store), store.size(), "result[4000000000u + y * width + x]");
+    write_text(folder_ / "reference.comp", text);
+    const Ran ran = run({"--budget", "3"});
+    const bool is_lavapipe = std::string(GetParam()).find("lvp") != std::string::npos;
+    EXPECT_EQ(ran.code, is_lavapipe ? 2 : 1) << ran.err;
+    EXPECT_THAT(ran.err,
+                HasSubstr(is_lavapipe ? "leaves all of 'result' unwritten"
+                                      : "was ended by signal 11 (Segmentation fault), while running the reference"));
+}
+
+TEST_P(tune_kernel, without_a_worker_it_says_so) {
+    variables_["YOLK_WORKER"] = "/absent/yolk-worker";
+    const Ran ran = run({"--budget", "3"});
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("/absent/yolk-worker"), HasSubstr("does not exist")));
+}
+
 TEST_P(tune_kernel, without_a_reference_it_says_so) {
     Json space = Json::parse(read_text(folder_ / "space.json"));
     space.erase("reference");

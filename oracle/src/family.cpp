@@ -15,6 +15,7 @@
 #include "sampled_proof.hpp"
 #include "yolk/core/hash.hpp"
 #include "yolk/core/host_work.hpp"
+#include "yolk/core/shape.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/problem_memory.hpp"
 
@@ -94,12 +95,20 @@ void verify_output(CheckReport& report, const std::string& name, const ProblemBu
     verify_against_oracle(report, where, values_of(words, expected.element), oracle);
 }
 
-Result<std::vector<GuardedBuffer>> make_buffers(const CheckContext& context, const FamilyCase& c,
-                                                std::uint32_t poison) {
+/// Behind a binding of this size, as far as the device takes it.
+std::uint64_t room_behind(const Device& device, std::uint64_t size_bytes) {
+    const std::uint64_t most = device.info().limits.max_storage_buffer_range;
+    const std::uint64_t bound = round_up(size_bytes, kViewAlignment);
+    return most < bound + kGuardBytes ? 0 : std::min(kRoomBytes, (most - bound) / kViewAlignment * kViewAlignment);
+}
+
+Result<std::vector<GuardedBuffer>> make_buffers(const CheckContext& context, const FamilyCase& c, std::uint32_t poison,
+                                                std::span<const std::uint64_t> rooms) {
     std::vector<GuardedBuffer> guarded;
-    for (const ProblemBuffer& buffer : c.buffers) {
-        YOLK_TRY(GuardedBuffer made,
-                 GuardedBuffer::create(context.device, context.dispatcher, buffer.size_bytes, poison, buffer.name));
+    for (std::size_t i = 0; i < c.buffers.size(); ++i) {
+        const ProblemBuffer& buffer = c.buffers[i];
+        YOLK_TRY(GuardedBuffer made, GuardedBuffer::create(context.device, context.dispatcher, buffer.size_bytes,
+                                                           poison, buffer.name, rooms[i]));
         if (buffer.role != BufferRole::Output) YOLK_TRY_VOID(made.upload(buffer.contents));
         guarded.push_back(std::move(made));
     }
@@ -133,24 +142,43 @@ Result<void> verify_buffers(CheckReport& report, const std::string& name, const 
     return {};
 }
 
+enum class Order { AsRecorded, Backwards };
+
+/// Whether it ran: backwards not every plan can.
+Result<bool> run_plan(const CheckContext& context, const FamilyCase& c, const std::string& name,
+                      const Configuration& configuration, std::uint32_t poison, Order order, CheckReport& report,
+                      Hasher* hasher) {
+    YOLK_TRY(const auto plan, c.problem.plan(context.device, configuration));
+    std::vector<std::uint64_t> rooms;
+    for (std::size_t i = 0; i < c.buffers.size(); ++i)
+        rooms.push_back(plan->takes_room(i, c.buffers[i].role) ? room_behind(context.device, c.buffers[i].size_bytes)
+                                                               : 0);
+    YOLK_TRY(const std::vector<GuardedBuffer> guarded, make_buffers(context, c, poison, rooms));
+    const std::uint64_t scratch_bytes = plan->scratch().size_bytes;
+    YOLK_TRY(const GuardedBuffer scratch,
+             GuardedBuffer::create(context.device, context.dispatcher, scratch_bytes, poison, "scratch"));
+    std::vector<BufferView> views;
+    for (std::size_t i = 0; i < guarded.size(); ++i)
+        views.push_back(rooms[i] == 0 ? guarded[i].view() : guarded[i].view_with_room());
+    std::optional<Result<PlannedProblem::Record>> record;
+    record = order == Order::Backwards ? plan->bind_backwards(views, scratch.view())
+                                       : std::optional(plan->bind(views, scratch.view()));
+    if (!record) return false;
+    if (!*record) return std::move(*record).error();
+    YOLK_TRY_VOID(run_recorded(context, **record));
+    ++report.cases;
+    YOLK_TRY_VOID(verify_guards(report, name, scratch, "scratch"));
+    YOLK_TRY_VOID(verify_buffers(report, name, c, poison, guarded, hasher));
+    return true;
+}
+
 Result<void> run_once(const CheckContext& context, const FamilyCase& c, const Configuration& configuration,
-                      std::uint32_t poison, CheckReport& report, Hasher* hasher) {
-    const std::string name = fmt::format("{}; {}; poison {:08x}", c.problem.name(),
-                                         c.problem.space(context.device.info()).text(configuration), poison);
-    const auto run = [&]() -> Result<void> {
-        YOLK_TRY(const auto plan, c.problem.plan(context.device, configuration));
-        YOLK_TRY(const std::vector<GuardedBuffer> guarded, make_buffers(context, c, poison));
-        YOLK_TRY(const GuardedBuffer scratch, GuardedBuffer::create(context.device, context.dispatcher,
-                                                                    plan->scratch().size_bytes, poison, "scratch"));
-        std::vector<BufferView> views;
-        for (const GuardedBuffer& buffer : guarded) views.push_back(buffer.view());
-        YOLK_TRY(const PlannedProblem::Record record, plan->bind(views, scratch.view()));
-        YOLK_TRY_VOID(run_recorded(context, record));
-        ++report.cases;
-        YOLK_TRY_VOID(verify_guards(report, name, scratch, "scratch"));
-        return verify_buffers(report, name, c, poison, guarded, hasher);
-    };
-    if (Result<void> ran = run(); !ran) return std::move(ran).error().while_doing("checking " + name);
+                      std::uint32_t poison, CheckReport& report, Hasher* hasher, Order order = Order::AsRecorded) {
+    const std::string name = fmt::format("{}; {}; poison {:08x}{}", c.problem.name(),
+                                         c.problem.space(context.device.info()).text(configuration), poison,
+                                         order == Order::Backwards ? ", workgroups from the last to the first" : "");
+    Result<bool> ran = run_plan(context, c, name, configuration, poison, order, report, hasher);
+    if (!ran) return std::move(ran).error().while_doing("checking " + name);
     return {};
 }
 
@@ -334,6 +362,9 @@ Result<CheckReport> ProblemProof::prove(const CheckContext& context, const Confi
         YOLK_TRY_VOID(prove_by_sample(context, all, *sampled_, configuration, poison, report));
     } else {
         YOLK_TRY_VOID(run_once(context, all, configuration, kPoisons.at(poison), report, nullptr));
+        if (report.failure_count == 0)
+            YOLK_TRY_VOID(
+                run_once(context, all, configuration, kPoisons.at(1 - poison), report, nullptr, Order::Backwards));
     }
     report.runs = report.runs_of_part = 1;
     report.configurations = report.configurations_of_all = 1;

@@ -31,8 +31,9 @@ std::uint64_t words_that_are_not(std::uint32_t word, std::span<const std::byte> 
 }  // namespace
 
 Result<GuardedBuffer> GuardedBuffer::create(const Device& device, Dispatcher& dispatcher, std::uint64_t size_bytes,
-                                            std::uint32_t poison, std::string label) {
-    const std::uint64_t total_bytes = kGuardBytes + round_up(size_bytes, kViewAlignment) + kGuardBytes;
+                                            std::uint32_t poison, std::string label, std::uint64_t room_bytes) {
+    const std::uint64_t total_bytes = kGuardBytes + round_up(size_bytes, kViewAlignment) +
+                                      std::max(kGuardBytes, round_up(room_bytes, kViewAlignment));
     GuardedBuffer guarded;
     YOLK_TRY(guarded.buffer_, device.create_buffer({.size_bytes = total_bytes, .label = std::move(label)}));
     guarded.dispatcher_ = &dispatcher;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/runtime/recorder.hpp"
+#include "yolk/runtime/dispatch_part.hpp"
 
 #include <fmt/format.h>
 
@@ -143,6 +144,19 @@ void Recorder::dispatch(const Binding& binding, std::span<const std::byte> param
         impl_->context().vk.vkCmdDispatchBase(impl_->commands, 0, row, 0, pieces.x, rows, 1);
         ++impl_->dispatches;
     }
+}
+
+void dispatch_part(Recorder& recorder, const Binding& binding, std::span<const std::byte> params, GroupCount first,
+                   GroupCount groups) noexcept {
+    Recorder::Impl& into = *recorder.impl();
+    if (!into.recording("a dispatch")) return;
+    const Pipeline* pipeline = checked_pipeline(into, binding, params);
+    if (pipeline == nullptr) return;
+    if (exceeds_device(into, *pipeline, {first.x + groups.x, first.y + groups.y, first.z + groups.z})) return;
+    if (groups.x == 0 || groups.y == 0 || groups.z == 0) return;
+    bind_all(into, binding, params);
+    into.context().vk.vkCmdDispatchBase(into.commands, first.x, first.y, first.z, groups.x, groups.y, groups.z);
+    ++into.dispatches;
 }
 
 void Recorder::barrier(Barrier barrier) noexcept {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/shaders/environment_compiler.hpp"
+#include "compile_here.hpp"
 
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 #include <shaderc/shaderc.hpp>
 
@@ -74,14 +75,16 @@ struct Compilation {
         const shaderc::SpvCompilationResult result = compiler.CompileGlslToSpv(
             text.data(), text.size(), shaderc_compute_shader, std::string(entry).c_str(), "main", options);
         if (result.GetCompilationStatus() != shaderc_compilation_status_success)
-            return environment_error(result.GetErrorMessage(), source, file_name);
+            return environment_error(
+                with_place_of_recursion(result.GetErrorMessage(), std::array{NamedText{kEnvironmentSource, source}}),
+                source, file_name);
         return std::vector<std::uint32_t>(result.begin(), result.end());
     }
 };
 
 }  // namespace
 
-Result<CompiledEnvironment> compile_environment(std::string_view source, std::string_view file_name) {
+Result<CompiledEnvironment> compile_environment_here(std::string_view source, std::string_view file_name) {
     if (source.find_first_not_of(" \t\r\n") == std::string_view::npos)
         return bad_input("The environment '{}' is empty. What such a file holds is written in docs/environments.md.",
                          file_name);
@@ -91,6 +94,7 @@ Result<CompiledEnvironment> compile_environment(std::string_view source, std::st
     CompiledEnvironment compiled;
     // First the facts alone: a mistake in the environment shows there without the kernel's sources around it.
     YOLK_TRY(const std::vector<std::uint32_t> facts, compilation.run(kFactsSource, {}, true));
+    YOLK_TRY_VOID(check_module_limits(facts, file_name, kEnvironmentLimits));
     YOLK_TRY(EnvironmentInspection inspection, inspect_environment(facts, file_name));
     compiled.facts = inspection.facts;
     compiled.inexact_reason = std::move(inspection.inexact_reason);

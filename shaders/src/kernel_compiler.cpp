@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/shaders/kernel_compiler.hpp"
+#include "compile_here.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,66 +9,15 @@
 #include <shaderc/shaderc.hpp>
 #include <string_view>
 
-#include "yolk/core/file.hpp"
-#include "yolk/core/printable.hpp"
+#include "kernel_source.hpp"
 
 namespace yolk {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::size_t kMostFiles = 64;
-constexpr std::size_t kLargestFile = std::size_t{4} << 20U;
 constexpr std::size_t kMostErrorLines = 10;
-
-/// Where `name` in the file `from` may lie, relative to the shader's folder.
-std::vector<std::string> places_of(const std::string& from, const std::string& name) {
-    std::vector<std::string> places{(fs::path(from).parent_path() / name).lexically_normal().generic_string()};
-    if (std::string beside = fs::path(name).lexically_normal().generic_string(); beside != places.front())
-        places.push_back(std::move(beside));
-    return places;
-}
-
-/// The names in the text's `#include "..."` and `#include <...>`, whatever conditions stand around them.
-std::vector<std::string> included_names(std::string_view text) {
-    std::vector<std::string> names;
-    static constexpr std::string_view kBlank = " \t";
-    const auto skip_blanks = [](std::string_view& line) {
-        line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
-    };
-    while (!text.empty()) {
-        std::string_view line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(text.size(), line.size() + 1));
-        skip_blanks(line);
-        if (!line.starts_with('#')) continue;
-        line.remove_prefix(1);
-        skip_blanks(line);
-        if (!line.starts_with("include")) continue;
-        line.remove_prefix(std::string_view("include").size());
-        skip_blanks(line);
-        if (!line.starts_with('"') && !line.starts_with('<')) continue;
-        const std::size_t end = line.find(line.front() == '"' ? '"' : '>', 1);
-        if (end != std::string_view::npos) names.emplace_back(line.substr(1, end - 1));
-    }
-    return names;
-}
-
-Result<std::string> read_text(const fs::path& path) {
-    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kLargestFile));
-    std::string text;
-    text.reserve(bytes.size());
-    for (const std::byte byte : bytes) text += static_cast<char>(byte);
-    if (text.find('\0') != std::string::npos) return bad_input("'{}' is no text: it has a zero byte.", shown(path));
-    return text;
-}
-
-const std::string* find_include(const KernelSource& source, const std::string& from, const std::string& name) {
-    for (const std::string& place : places_of(from, name)) {
-        const auto found = std::ranges::find(source.includes, place, &std::pair<std::string, std::string>::first);
-        if (found != source.includes.end()) return &found->first;
-    }
-    return nullptr;
-}
+// Deeper, an include is taken for one that includes itself; in breadth it is cut as well, for two of them double it.
+constexpr std::size_t kDeepestInclude = 32;
+constexpr std::size_t kMostIncludes = 4096;
 
 /// Serves what was read, and nothing from the disk.
 class KernelIncluder final : public shaderc::CompileOptions::IncluderInterface {
@@ -76,18 +25,13 @@ class KernelIncluder final : public shaderc::CompileOptions::IncluderInterface {
     explicit KernelIncluder(const KernelSource& source) : source_(source) {}
 
     shaderc_include_result* GetInclude(const char* requested, shaderc_include_type /*type*/, const char* requesting,
-                                       std::size_t /*depth*/) override {
+                                       std::size_t depth) override {
         auto answer = std::make_unique<Answer>();
         const std::string from = requesting == source_.name ? std::string() : std::string(requesting);
-        std::string_view name;
-        std::string_view text;
-        if (const std::string* const found = find_include(source_, from, requested)) {
-            name = *found;
-            text = std::ranges::find(source_.includes, *found, &std::pair<std::string, std::string>::first)->second;
-        } else {
-            answer->refusal = fmt::format("\"{}\" was not found beside the shader", requested);
-            text = answer->refusal;
-        }
+        const FoundInclude found = find_include(source_, from, requested);
+        answer->refusal = refusal_of(found, requested, depth);
+        const std::string_view name = answer->refusal.empty() ? found.place : std::string_view();
+        const std::string_view text = answer->refusal.empty() ? found.text : std::string_view(answer->refusal);
         answer->result = {.source_name = name.data(),
                           .source_name_length = name.size(),
                           .content = text.data(),
@@ -104,11 +48,25 @@ class KernelIncluder final : public shaderc::CompileOptions::IncluderInterface {
         std::string refusal;
         shaderc_include_result result{};
     };
+    [[nodiscard]] std::string refusal_of(const FoundInclude& found, std::string_view requested, std::size_t depth) {
+        if (!found.refusal.empty()) return std::string(found.refusal);
+        if (found.place.empty()) return fmt::format("\"{}\" was not found beside the shader", requested);
+        if (depth > kDeepestInclude)
+            return fmt::format("\"{}\" is included {} deep, which is the limit: does it include itself?", requested,
+                               kDeepestInclude);
+        if (++count_ > kMostIncludes)
+            return fmt::format("\"{}\" is one include too many: {} are the limit", requested, kMostIncludes);
+        return {};
+    }
     const KernelSource& source_;
+    std::size_t count_ = 0;
 };
 
 /// The compiler's lines, without its counts.
-Error compile_error(const KernelSource& source, std::string_view messages) {
+Error compile_error(const KernelSource& source, std::string_view given) {
+    std::vector<NamedText> texts{{source.name, source.text}};
+    for (const auto& [name, text] : source.includes) texts.push_back({name, text});
+    const std::string messages = with_place_of_recursion(given, texts);
     std::vector<std::string> lines;
     std::size_t more = 0;
     for (std::string_view rest = messages; !rest.empty();) {
@@ -129,33 +87,7 @@ Error compile_error(const KernelSource& source, std::string_view messages) {
 
 }  // namespace
 
-Result<KernelSource> load_kernel_source(const fs::path& path) {
-    KernelSource source{.name = path.filename().string(), .text = {}, .includes = {}};
-    YOLK_TRY(source.text, read_text(path));
-    if (source.text.find_first_not_of(" \t\r\n") == std::string::npos)
-        return bad_input("The shader '{}' is empty.", shown(path));
-    for (std::size_t next = 0; next <= source.includes.size(); ++next) {
-        // Place 0 is the shader itself.
-        const std::string from = next == 0 ? std::string() : source.includes[next - 1].first;
-        const std::string text = next == 0 ? source.text : source.includes[next - 1].second;
-        for (const std::string& name : included_names(text)) {
-            if (find_include(source, from, name) != nullptr) continue;
-            for (const std::string& place : places_of(from, name)) {
-                std::error_code ignored;
-                if (!fs::is_regular_file(path.parent_path() / place, ignored)) continue;
-                if (source.includes.size() == kMostFiles) {
-                    return bad_input("The shader '{}' includes more than {} files.", shown(path), kMostFiles);
-                }
-                YOLK_TRY(std::string included, read_text(path.parent_path() / place));
-                source.includes.emplace_back(place, std::move(included));
-                break;
-            }
-        }
-    }
-    return source;
-}
-
-Result<std::vector<std::uint32_t>> compile_kernel(const KernelSource& source, const KernelCompileOptions& given) {
+Result<std::vector<std::uint32_t>> compile_kernel_here(const KernelSource& source, const KernelCompileOptions& given) {
     shaderc::CompileOptions options;
     options.SetTargetEnvironment(shaderc_target_env_vulkan, shaderc_env_version_vulkan_1_2);
     options.SetSuppressWarnings();
@@ -167,7 +99,9 @@ Result<std::vector<std::uint32_t>> compile_kernel(const KernelSource& source, co
         source.text.data(), source.text.size(), shaderc_compute_shader, source.name.c_str(), "main", options);
     if (result.GetCompilationStatus() != shaderc_compilation_status_success)
         return compile_error(source, result.GetErrorMessage());
-    return std::vector<std::uint32_t>(result.begin(), result.end());
+    std::vector<std::uint32_t> spirv(result.begin(), result.end());
+    YOLK_TRY_VOID(check_module_limits(spirv, source.name, {}));
+    return spirv;
 }
 
 }  // namespace yolk

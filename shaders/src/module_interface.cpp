@@ -31,6 +31,7 @@ std::size_t least_words(std::uint32_t op) {
         case spv::OpMemberName:
         case spv::OpMemberDecorate:
         case spv::OpVariable: return 4;
+        case spv::OpArrayLength: return 5;
         default: break;
     }
     if (op >= spv::OpTypeVoid && op <= spv::OpTypeForwardPointer) return 2;
@@ -85,6 +86,7 @@ struct ModuleInterface::Parsed {
     std::map<std::uint32_t, Words> types;
     std::map<std::uint32_t, Words> constants;
     std::vector<Words> variables;
+    std::vector<std::uint32_t> with_length;  ///< variables whose array's length is asked for
     std::optional<Words> local_size;
     std::vector<std::uint32_t> capabilities;
 
@@ -120,6 +122,7 @@ void ModuleInterface::Parsed::read(std::uint32_t op, Words words) {
     const bool sizes = (op == spv::OpExecutionMode && words[2] == spv::ExecutionModeLocalSize) ||
                        (op == spv::OpExecutionModeId && words[2] == spv::ExecutionModeLocalSizeId);
     if (op == spv::OpVariable) variables.push_back(words);
+    if (op == spv::OpArrayLength) with_length.push_back(words[3]);
     const bool is_type = op >= spv::OpTypeVoid && op <= spv::OpTypeForwardPointer;
     const std::uint32_t id = is_type ? words[1] : words[2 < words.size() ? 2 : 1];
     words[0] = op;
@@ -251,7 +254,8 @@ void ModuleInterface::Parsed::add_binding(const Words& variable, ModuleInterface
         .binding = decoration(variable[2], spv::DecorationBinding).value_or(0),
         .is_uniform = storage == spv::StorageClassUniform && !decoration(block, spv::DecorationBufferBlock),
         .is_buffer = is_struct && storage != spv::StorageClassUniformConstant,
-        .is_readonly = is_readonly(variable[2], block)};
+        .is_readonly = is_readonly(variable[2], block),
+        .asks_length = std::ranges::find(with_length, variable[2]) != with_length.end()};
     if (is_struct && block_words->size() == 3) binding.element = element((*block_words)[2]);
     to.bindings.push_back(std::move(binding));
 }
@@ -296,6 +300,9 @@ Result<ModuleInterface> read_interface(std::span<const std::uint32_t> spirv) {
     }
     ModuleInterface interface;
     interface.capabilities = parsed->capabilities;
+    interface.asks_group_count = std::ranges::any_of(parsed->decorations, [](const auto& decoration) {
+        return decoration.first.second == spv::DecorationBuiltIn && decoration.second == spv::BuiltInNumWorkgroups;
+    });
     for (const Words& variable : parsed->variables) {
         const Words* const pointer = parsed->type(variable[1]);
         switch (variable[3]) {
@@ -363,6 +370,18 @@ std::optional<WorkgroupUse> ModuleInterface::workgroup(std::span<const SpecConst
         use.shared_bytes += *size;
     }
     return use;
+}
+
+std::uint64_t ModuleInterface::local_bytes(std::span<const SpecConstant> given) const {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 40U;
+    std::uint64_t sum = 0;
+    for (const Words& variable : parsed->variables) {
+        const bool is_local = variable[3] == spv::StorageClassFunction || variable[3] == spv::StorageClassPrivate;
+        const Words* const pointer = parsed->type(variable[1]);
+        if (!is_local || pointer == nullptr || pointer->size() < 4) continue;
+        sum = std::min(sum + parsed->bytes((*pointer)[3], given).value_or(0), kMost);
+    }
+    return sum;
 }
 
 }  // namespace yolk

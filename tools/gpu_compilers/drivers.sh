@@ -19,6 +19,19 @@ gpu_driver() {
   printf '%s' "$file"
 }
 
+# gpu_worker PROGRAM: a script that starts the yolk-worker of its build through the same loader; nothing where it has none.
+gpu_worker() {
+  local place worker=
+  for place in "${1%/*}" "${1%/*}/../libexec/yolk" "${1%/*}/../../libexec/yolk"; do
+    [ -n "$worker" ] || [ ! -x "$place/yolk-worker" ] || worker=$(realpath "$place/yolk-worker")
+  done
+  [ -n "$worker" ] || return 0
+  printf '#!/bin/sh\nexec "%s" --library-path "%s" "%s" "$@"\n' "$gpu_loader" "$gpu_libraries" "$worker" >"$gpu_folder/yolk-worker.part"
+  chmod +x "$gpu_folder/yolk-worker.part"
+  mv "$gpu_folder/yolk-worker.part" "$gpu_folder/yolk-worker"
+  printf '%s' "$gpu_folder/yolk-worker"
+}
+
 # start_on DRIVER_FILES PRELOADED PROGRAM ARGUMENT...: no caches of this machine, and no layers but the fetched one and, where
 # YOLK_CRASH_GUARD is set, that of crash_guard.c.
 start_on() {
@@ -27,7 +40,7 @@ start_on() {
   [ -z "${YOLK_CRASH_GUARD:-}" ] || layers=(VK_INSTANCE_LAYERS=VK_LAYER_YOLK_crash_guard)
   env -u VK_ICD_FILENAMES -u VK_ADD_DRIVER_FILES -u VK_ADD_LAYER_PATH -u VK_INSTANCE_LAYERS VK_DRIVER_FILES="$drivers" \
     VK_LAYER_PATH="$gpu_folder/root/usr/share/vulkan/explicit_layer.d:$gpu_folder/guard" "${layers[@]}" VK_LOADER_LAYERS_DISABLE='~implicit~' \
-    MESA_SHADER_CACHE_DISABLE=true YOLK_CACHE="$gpu_folder/cache" \
+    MESA_SHADER_CACHE_DISABLE=true YOLK_CACHE="$gpu_folder/cache" YOLK_WORKER="$(gpu_worker "$program")" \
     "$gpu_loader" --library-path "$gpu_libraries" ${preloaded:+--preload "$preloaded"} --argv0 "$program" "$program" "$@"
 }
 

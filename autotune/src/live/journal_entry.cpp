@@ -33,15 +33,21 @@ std::optional<Quarantined> parse_journal_entry(const std::string& text) {
 
 std::filesystem::path journal_folder(const std::filesystem::path& table) { return path_beside(table, ".running"); }
 
-Result<std::size_t> recover_journals(const TuningFile& file) {
+Result<std::size_t> recover_journals(const TuningFile& file, const KnownEnd* known) {
     std::size_t count = 0;
     for (const std::string& text : RunJournal::take_abandoned(journal_folder(file.path()))) {
-        const std::optional<Quarantined> entry = parse_journal_entry(text);
+        std::optional<Quarantined> entry = parse_journal_entry(text);
         if (!entry) continue;  // the process ended while it wrote: nothing had begun to run
+        if (known != nullptr && entry->key == known->key) {
+            entry->reason = known->reason;
+            YOLK_TRY_VOID(file.add(
+                entry->key,
+                {.configuration = entry->configuration, .milliseconds = kInvalidCost, .reason = entry->reason}));
+        }
         YOLK_TRY_VOID(file.quarantine(*entry));
-        log_warning(fmt::format("A process ended while it ran {} with {}; this configuration is quarantined.",
+        log_warning(fmt::format("A process ended while it ran {} with {}; this configuration is quarantined. {}",
                                 shape_text(entry->key.family, entry->key.shape),
-                                configuration_text(entry->configuration)));
+                                configuration_text(entry->configuration), entry->reason));
         ++count;
     }
     return count;

@@ -8,6 +8,7 @@
 
 #include "journal_entry.hpp"
 #include "yolk/autotune/portfolio.hpp"
+#include "yolk/autotune/user_kernel.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 
@@ -136,8 +137,10 @@ Result<void> LiveSearch::tell_known() {
     outcome_.known = tuner_->history().size();
     for (const Quarantined& entry : quarantined_) {
         const std::optional<std::size_t> candidate = find(entry.configuration);
-        // What an untuned plan takes runs anyway, whoever ended a process while it did.
-        if (candidate && *candidate != surface_->heuristic()) YOLK_TRY_VOID(tuner_->tell(*candidate, kInvalidCost));
+        // What an untuned plan takes runs anyway, whoever ended a process while it did; of a user's kernel nothing
+        // does.
+        const bool runs_anyway = candidate && *candidate == surface_->heuristic() && key_.family != kUserKernelFamily;
+        if (candidate && !runs_anyway) YOLK_TRY_VOID(tuner_->tell(*candidate, kInvalidCost));
     }
     return {};
 }

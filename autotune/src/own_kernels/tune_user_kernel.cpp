@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
+#include "user_kernel_search.hpp"
+#include "yolk/autotune/race.hpp"
 #include "yolk/autotune/recording.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
@@ -14,52 +17,17 @@
 namespace yolk::autotune {
 namespace {
 
-using KernelClock = std::chrono::steady_clock;
-
-/// One tuning, with what it is made of.
-struct UserKernelTuning {
-    const TuneUserKernelOptions& options;
-    const UserKernel& kernel;
-    const TuningFile& file;
-    TuningKey key;
-    KernelClock::time_point end;
-};
-
-TuneLiveOptions live_options(const UserKernelTuning& run, const std::string& shape, UnitLimits& limits) {
-    TuneLiveOptions options{
-        .tuner = {.strategy = run.options.strategy, .budget = run.options.budget, .seed = run.options.seed},
-        .again = run.options.again,
-        .deadline = run.end,
-        .limit = run.end,
-        .limit_of = [&limits](ArithmeticUnit unit) { return limits.of(unit); }};
-    if (run.options.progress) {
-        options.progress = [&run, shape](const LiveProgress& at) { return run.options.progress(shape, at); };
-    }
-    return options;
-}
-
 /// Goes on after a device is lost, with a new one: what lost it is quarantined by then.
 Result<TuneLiveOutcome> search_kernel(const UserKernelTuning& run, std::optional<Machine>& machine) {
-    const std::string shape = shape_text(run.key.family, run.key.shape);
-    const auto search = [&]() -> Result<TuneLiveOutcome> {
-        UnitLimits limits(machine->device, machine->dispatcher, run.end - KernelClock::now());
-        const TuneLiveOptions options = live_options(run, shape, limits);
-        YOLK_TRY(RunJournal journal, RunJournal::create(journal_folder(run.file.path())));
-        return tune_live(machine->device, machine->dispatcher, run.kernel, run.file, journal, options);
-    };
+    if (machine->device.info().kind == DeviceKind::Cpu) return search_apart(run, machine->device.info());
     for (int lost = 0;; ++lost) {
-        Result<TuneLiveOutcome> outcome = search();
+        Result<TuneLiveOutcome> outcome = search_once(run, *machine);
         if (run.options.ended) run.options.ended();
         const bool is_lost = !outcome && outcome.error().kind == ErrorKind::DeviceLost;
         const bool stopped = run.options.goes_on && !run.options.goes_on();
         if (!is_lost || lost == kMostLostDevices || stopped) return outcome;
         log_warning(fmt::format("A configuration lost the device and is quarantined; the search continues. {}",
                                 outcome.error().message));
-        if (machine->device.info().kind == DeviceKind::Cpu) {
-            if (run.options.start_again) run.options.start_again(run.end - KernelClock::now());
-            outcome.error().message += " Run the same command again: it continues without this configuration.";
-            return outcome;
-        }
         machine.reset();
         YOLK_TRY(machine, run.options.open_machine());
     }
@@ -112,6 +80,34 @@ std::string driver_words(const DeviceInfo& info) {
     return info.driver_info.empty() ? info.driver_name : info.driver_name + " " + info.driver_info;
 }
 
+/// The fastest of what is right so far, where the search ended before it chose; the default unless another is faster.
+std::optional<TuningChoice> provisional_choice(const UserKernelTuning& run, const DeviceInfo& info,
+                                               const std::vector<TuningSample>& samples,
+                                               const std::vector<Quarantined>& quarantined) {
+    const TuningSpace space = run.kernel.space(info);
+    std::map<Configuration, std::vector<double>> times;
+    for (const TuningSample& sample : samples) {
+        const std::optional<Configuration> configuration = configuration_in(space, sample.configuration);
+        if (configuration && std::isfinite(sample.milliseconds)) times[*configuration].push_back(sample.milliseconds);
+    }
+    for (const Quarantined& entry : quarantined) {
+        const std::optional<Configuration> configuration = configuration_in(space, entry.configuration);
+        if (entry.key == run.key && configuration) times.erase(*configuration);
+    }
+    const auto by_default = times.find(run.kernel.default_configuration(info));
+    auto best = by_default;
+    for (auto at = times.begin(); at != times.end(); ++at) {
+        if (best == times.end() || median_of(at->second) < median_of(best->second)) best = at;
+    }
+    if (best == times.end()) return std::nullopt;
+    TuningChoice choice{.key = run.key, .configuration = stored_configuration(space, best->first)};
+    choice.milliseconds = median_of(best->second);
+    choice.spread = spread_of(best->second);
+    if (by_default != times.end()) choice.heuristic_milliseconds = median_of(by_default->second);
+    choice.evaluations = times.size();
+    return choice;
+}
+
 /// What the table and the search say in the end.
 Result<void> conclude(const UserKernelTuning& run, const DeviceInfo& info, const std::optional<TuningChoice>& known,
                       TuneUserKernelOutcome& outcome) {
@@ -124,6 +120,11 @@ Result<void> conclude(const UserKernelTuning& run, const DeviceInfo& info, const
     }
     const bool chosen = outcome.search && !outcome.search->choice.configuration.empty();
     outcome.choice = chosen ? outcome.search->choice : known.value_or(TuningChoice{});
+    outcome.decided = chosen || known;
+    if (!outcome.decided) {
+        YOLK_TRY(const std::vector<Quarantined> quarantined, run.file.quarantined());
+        outcome.choice = provisional_choice(run, info, samples, quarantined).value_or(TuningChoice{});
+    }
     outcome.configuration = configuration_in(space, outcome.choice.configuration);
     if (!outcome.search) outcome.untried = untried_values(space, samples);
     outcome.any_right =

@@ -76,18 +76,22 @@ UserKernel::UserKernel(std::shared_ptr<Impl> impl)
 namespace {
 
 Result<std::shared_ptr<UserKernel::Impl>> load_kernel(const Device& device, const std::filesystem::path& shader,
-                                                      const std::filesystem::path& space) {
+                                                      const std::filesystem::path& space,
+                                                      std::span<const std::filesystem::path> includes) {
     auto impl = std::make_shared<UserKernel::Impl>();
     impl->info = device.usable_info();
     YOLK_TRY_VOID(check_is_glsl(shader));
-    YOLK_TRY(impl->source, load_kernel_source(shader));
+    impl->files = {.shader = shader, .space = space, .includes = {includes.begin(), includes.end()}};
+    YOLK_TRY(impl->source, load_kernel_source(shader, includes));
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(space, kLargestSpaceFile));
     std::string text;
     for (const std::byte byte : bytes) text += static_cast<char>(byte);
     YOLK_TRY(impl->space, parse_kernel_space(text, space.filename().string(), space.parent_path()));
     if (impl->space.reference) {
-        YOLK_TRY_VOID(check_is_glsl(impl->space.reference->shader));
-        YOLK_TRY(impl->reference, load_kernel_source(impl->space.reference->shader));
+        const std::filesystem::path& reference = impl->space.reference->shader;
+        YOLK_TRY_VOID(check_is_glsl(reference));
+        YOLK_TRY_VOID(check_within(reference, space, includes));
+        YOLK_TRY(impl->reference, load_kernel_source(reference, includes));
     }
     if (impl->space.name.empty()) impl->space.name = impl->source.name;
     for (const KernelParameter& parameter : impl->space.parameters) {
@@ -141,11 +145,13 @@ Looked look(UserKernel::Impl& impl, const TuningSpace& space) {
 
 Result<std::unique_ptr<UserKernel>> UserKernel::create_to_inspect(const Device& device,
                                                                   const std::filesystem::path& shader,
-                                                                  const std::filesystem::path& space) {
-    YOLK_TRY(const std::shared_ptr<Impl> impl, load_kernel(device, shader, space));
+                                                                  const std::filesystem::path& space,
+                                                                  std::span<const std::filesystem::path> includes) {
+    YOLK_TRY(const std::shared_ptr<Impl> impl, load_kernel(device, shader, space, includes));
     YOLK_TRY_VOID(impl->check_sizes());
     std::unique_ptr<UserKernel> kernel(new UserKernel(impl));
     YOLK_TRY_VOID(impl->check_declarations(kernel->space_));
+    impl->prepare_held();
     Looked looked = look(*impl, kernel->space_);
     kernel->counts_ = looked.counts;
     if (!looked.first) {
@@ -169,10 +175,10 @@ Result<std::unique_ptr<UserKernel>> UserKernel::create_to_inspect(const Device& 
 
 Result<std::unique_ptr<UserKernel>> UserKernel::create(const Device& device, Dispatcher& dispatcher,
                                                        const std::filesystem::path& shader,
-                                                       const std::filesystem::path& space) {
-    YOLK_TRY(std::unique_ptr<UserKernel> kernel, create_to_inspect(device, shader, space));
+                                                       const std::filesystem::path& space,
+                                                       std::span<const std::filesystem::path> includes) {
+    YOLK_TRY(std::unique_ptr<UserKernel> kernel, create_to_inspect(device, shader, space, includes));
     const std::shared_ptr<Impl>& impl = kernel->impl_;
-    impl->prepare_held();
     if (impl->space.reference) {
         YOLK_TRY_VOID(take_reference(
             device, dispatcher, fmt::format("The reference '{}'", impl->reference->name), impl->space.buffers,
@@ -184,6 +190,16 @@ Result<std::unique_ptr<UserKernel>> UserKernel::create(const Device& device, Dis
     }
     return kernel;
 }
+
+Result<std::unique_ptr<UserKernel>> UserKernel::create_to_tune(const Device& device, Dispatcher& dispatcher,
+                                                               const std::filesystem::path& shader,
+                                                               const std::filesystem::path& space,
+                                                               std::span<const std::filesystem::path> includes) {
+    if (device.info().kind == DeviceKind::Cpu) return create_to_inspect(device, shader, space, includes);
+    return create(device, dispatcher, shader, space, includes);
+}
+
+const UserKernelFiles& UserKernel::files() const noexcept { return impl_->files; }
 
 std::string UserKernel::name() const {
     return fmt::format("{} [{}]", impl_->space.name, fmt::join(impl_->shape.extents, ", "));
@@ -259,6 +275,7 @@ std::string UserKernel::reference() const {
 
 std::vector<std::string> UserKernel::unchecked_outputs() const {
     std::vector<std::string> names;
+    if (impl_->reference || impl_->space.reference_is_default) return names;
     for (const ReferenceOutput& output : impl_->references) {
         if (output.right.empty() && !output.is_scratch) names.push_back(output.name);
     }

@@ -32,7 +32,7 @@ Result<void> check_name(const Place& place, const std::string& name, const std::
 
 Result<KernelSpace> SpaceReader::run() {
     YOLK_TRY_VOID(root_.object({"name", "parameters", "constraints", "default", "sizes", "buffers", "push_constants",
-                                "dispatch", "reference", "operations", "optimize"}));
+                                "dispatch", "reference", "operations", "optimize", "workgroups_wait"}));
     if (root_.has("name")) {
         YOLK_TRY(space_.name, root_.at("name").text());
     }
@@ -50,6 +50,9 @@ Result<KernelSpace> SpaceReader::run() {
     }
     if (root_.has("optimize")) {
         YOLK_TRY(space_.optimized, root_.at("optimize").truth());
+    }
+    if (root_.has("workgroups_wait")) {
+        YOLK_TRY(space_.workgroups_wait, root_.at("workgroups_wait").truth());
     }
     YOLK_TRY_VOID(check_effects());
     make_identity();

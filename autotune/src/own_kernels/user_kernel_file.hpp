@@ -87,7 +87,8 @@ struct KernelSpace {
     bool reference_is_default = false;  ///< the default configuration's results are the right ones
     std::optional<Expression> operations;
     bool optimized = false;
-    std::string identity;  ///< all that makes another kernel of it, but the sizes; files that it names included
+    bool workgroups_wait = false;  ///< for others of lower index: the order that was dispatched is the only one
+    std::string identity;          ///< all that makes another kernel of it, but the sizes; files that it names included
 };
 
 /// `folder`: of the file; what it names lies there. Errors: BadInput with the file's name and the place in it; Io.

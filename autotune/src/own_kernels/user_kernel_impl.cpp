@@ -127,6 +127,7 @@ Result<std::unique_ptr<oracle::PlannedProblem>> UserKernel::Impl::plan(const Dev
     YOLK_TRY(const SharedKernel kernel, compiled(values));
     YOLK_TRY(const std::vector<SpecConstant> constants, constants_of(*kernel, values));
     YOLK_TRY_VOID(check_workgroup(*kernel, constants, info.limits));
+    run.has_order = space.workgroups_wait;
     return plan_user_kernel(device, kernel, constants, std::move(run), space.buffers);
 }
 
@@ -145,6 +146,7 @@ Result<std::unique_ptr<oracle::PlannedProblem>> UserKernel::Impl::plan_reference
     std::vector<ExpressionValue> values(space.parameters.size());  // read by nothing in it
     values.insert(values.end(), space.sizes.begin(), space.sizes.end());
     YOLK_TRY(KernelRun run, run_of(given.launch, values, info.limits));
+    run.has_order = space.workgroups_wait;
     return plan_user_kernel(device, kernel, constants, std::move(run), space.buffers);
 }
 

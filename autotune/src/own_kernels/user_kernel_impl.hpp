@@ -36,6 +36,7 @@ struct ByDefines {
 };
 
 struct UserKernel::Impl {
+    UserKernelFiles files;
     KernelSource source;
     KernelSpace space;
     std::optional<KernelSource> reference;

@@ -10,6 +10,9 @@
 #include <optional>
 #include <utility>
 
+#include "yolk/core/memory.hpp"
+#include "yolk/runtime/dispatch_part.hpp"
+
 namespace yolk::autotune {
 namespace {
 
@@ -19,6 +22,9 @@ using oracle::ElementType;
 constexpr std::uint32_t kMatrix = 0, kShader = 1, kFloat16 = 9, kInt8 = 39;
 constexpr std::uint32_t kFirstSubgroup = 61, kLastSubgroup = 68, kStorage16 = 4433, kStorage8 = 4448;
 constexpr std::uint32_t kFirstDot = 6016, kLastDot = 6019;
+
+/// As NVIDIA's GPUs have them; a CPU driver takes them of its thread's stack, once for each invocation of a subgroup.
+constexpr std::uint64_t kMostLocalBytes = std::uint64_t{512} << 10U;
 
 bool is_enabled(std::uint32_t capability, const DeviceFeatures& has) {
     switch (capability) {
@@ -76,30 +82,86 @@ std::optional<std::uint32_t> scalar_word(ScalarType type, const ExpressionValue&
     return std::nullopt;
 }
 
+/// Parts along each dimension of a grid that runs backwards, at most; in all kMostParts^3, a barrier between any two.
+constexpr std::uint32_t kMostParts = 8;
+
+/// Where the parts of `groups` workgroups begin, from the last part to the first.
+std::vector<std::pair<std::uint32_t, std::uint32_t>> parts_backwards(std::uint32_t groups) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> parts;  // first, count
+    const std::uint32_t count = std::min(groups, kMostParts);
+    for (std::uint32_t part = count; part-- > 0;) {
+        const auto begin_of = [&](std::uint32_t p) {
+            return static_cast<std::uint32_t>(std::uint64_t{groups} * p / count);
+        };
+        parts.emplace_back(begin_of(part), begin_of(part + 1) - begin_of(part));
+    }
+    return parts;
+}
+
+void record_backwards(Recorder& recorder, const Binding& binding, const KernelRun& run) {
+    const auto params = std::as_bytes(std::span(run.push_words));
+    bool is_first = true;
+    for (const auto& [z, depth] : parts_backwards(run.groups.z)) {
+        for (const auto& [y, height] : parts_backwards(run.groups.y)) {
+            for (const auto& [x, width] : parts_backwards(run.groups.x)) {
+                if (!std::exchange(is_first, false)) recorder.barrier(Barrier::ComputeToCompute);
+                dispatch_part(recorder, binding, params, {x, y, z}, {width, height, depth});
+            }
+        }
+    }
+}
+
 class PlannedKernel final : public oracle::PlannedProblem {
    public:
     /// `places`: for each binding of the shader the buffer's index, or nothing.
-    PlannedKernel(const Device& device, PipelineHandle pipeline, std::vector<std::optional<std::size_t>> places,
-                  KernelRun run)
-        : device_(device), pipeline_(pipeline), places_(std::move(places)), run_(std::move(run)) {}
+    PlannedKernel(const Device& device, PipelineHandle pipeline, SharedKernel kernel,
+                  std::vector<std::optional<std::size_t>> places, KernelRun run)
+        : device_(device),
+          pipeline_(pipeline),
+          kernel_(std::move(kernel)),
+          places_(std::move(places)),
+          run_(std::move(run)) {}
 
     [[nodiscard]] MemoryNeeds scratch() const override {
         const bool any = std::ranges::any_of(places_, [](const auto& place) { return !place; });
         return {.size_bytes = any ? kViewAlignment : 0};
     }
     [[nodiscard]] Result<Record> bind(std::span<const BufferView> views, const BufferView& scratch) const override {
+        YOLK_TRY(std::shared_ptr<const Binding> bound, bound_to(views, scratch));
+        return Record([bound = std::move(bound), run = run_](Recorder& recorder) {
+            recorder.dispatch(*bound, std::as_bytes(std::span(run.push_words)), run.groups);
+        });
+    }
+    /// A block whose array is asked for its length would see more elements.
+    [[nodiscard]] bool takes_room(std::size_t buffer, oracle::BufferRole /*role*/) const override {
+        return std::ranges::all_of(kernel_->interface.bindings, [&](const InterfaceBinding& binding) {
+            return places_[binding.binding] != buffer || (!binding.is_uniform && !binding.asks_length);
+        });
+    }
+    /// A shader that asks for the number of workgroups would see that of a part; one workgroup has no order.
+    [[nodiscard]] std::optional<Result<Record>> bind_backwards(std::span<const BufferView> views,
+                                                               const BufferView& scratch) const override {
+        const std::uint64_t groups = std::uint64_t{run_.groups.x} * run_.groups.y * run_.groups.z;
+        if (run_.has_order || kernel_->interface.asks_group_count || groups == 1) return std::nullopt;
+        Result<std::shared_ptr<const Binding>> bound = bound_to(views, scratch);
+        if (!bound) return Result<Record>(bound.error());
+        return Result<Record>(
+            Record([bound = *bound, run = run_](Recorder& recorder) { record_backwards(recorder, *bound, run); }));
+    }
+
+   private:
+    [[nodiscard]] Result<std::shared_ptr<const Binding>> bound_to(std::span<const BufferView> views,
+                                                                  const BufferView& scratch) const {
         std::vector<BufferView> arranged;
         arranged.reserve(places_.size());
         for (const std::optional<std::size_t>& place : places_) arranged.push_back(place ? views[*place] : scratch);
         YOLK_TRY(Binding binding, device_.bind(pipeline_, arranged));
-        return Record([bound = std::make_shared<const Binding>(std::move(binding)), run = run_](Recorder& recorder) {
-            recorder.dispatch(*bound, std::as_bytes(std::span(run.push_words)), run.groups);
-        });
+        return std::make_shared<const Binding>(std::move(binding));
     }
 
-   private:
     const Device& device_;
     PipelineHandle pipeline_;
+    SharedKernel kernel_;
     std::vector<std::optional<std::size_t>> places_;
     KernelRun run_;
 };
@@ -213,6 +275,11 @@ Result<SpecConstant> spec_constant(const CompiledKernel& kernel, std::uint32_t i
 
 Result<void> check_workgroup(const CompiledKernel& kernel, std::span<const SpecConstant> constants,
                              const DeviceLimits& limits) {
+    if (const std::uint64_t local = kernel.interface.local_bytes(constants); local > kMostLocalBytes) {
+        return unsupported(
+            "The local variables of an invocation take {}, most of it in arrays; at most {} are allowed.",
+            size_text(local), size_text(kMostLocalBytes));
+    }
     const std::optional<WorkgroupUse> use = kernel.interface.workgroup(constants);
     if (!use) return {};  // the driver decides
     std::uint64_t invocations = 1;
@@ -286,7 +353,7 @@ Result<std::unique_ptr<oracle::PlannedProblem>> plan_user_kernel(const Device& d
     }
     YOLK_TRY(const PipelineHandle pipeline, device.pipeline(module, constants));
     return std::unique_ptr<oracle::PlannedProblem>(
-        std::make_unique<PlannedKernel>(device, pipeline, std::move(places), std::move(run)));
+        std::make_unique<PlannedKernel>(device, pipeline, kernel, std::move(places), std::move(run)));
 }
 
 }  // namespace yolk::autotune

@@ -39,7 +39,7 @@ using SharedKernel = std::shared_ptr<const CompiledKernel>;
 /// The value as the shader's constant has it. Error: the shader has none of this id; the value does not fit its type.
 [[nodiscard]] Result<SpecConstant> spec_constant(const CompiledKernel& kernel, std::uint32_t id,
                                                  const ExpressionValue& value);
-/// Workgroup and shared memory with these constants, against the device's limits (Unsupported).
+/// Workgroup, shared memory and local variables with these constants, against the device's limits (Unsupported).
 [[nodiscard]] Result<void> check_workgroup(const CompiledKernel& kernel, std::span<const SpecConstant> constants,
                                            const DeviceLimits& limits);
 
@@ -47,6 +47,7 @@ using SharedKernel = std::shared_ptr<const CompiledKernel>;
 struct KernelRun {
     GroupCount groups;
     std::vector<std::uint32_t> push_words;
+    bool has_order = false;  ///< KernelSpace::workgroups_wait
 };
 /// Errors: BadInput: an expression that cannot be computed, no workgroup at all, a push constant that does not fit its
 /// type; Unsupported: more workgroups than the device takes.

@@ -42,9 +42,9 @@ class SameEachTime {
     std::map<std::string, std::uint64_t> hashes_;  ///< by configuration
 };
 
-/// Runs the plan twice, from different poisons, and takes what it gave as right for all outputs that have nothing yet.
-/// `what`: "The reference 'matmul.comp'". Errors: it writes outside of its buffers, gives two different results, or
-/// leaves an output as it was; those of plan and device.
+/// Runs the plan from different poisons, and backwards where it can, and takes what it gave as right for all outputs
+/// that have nothing yet. `what`: "The reference 'matmul.comp'". Errors: it writes outside of its buffers, gives two
+/// different results, or leaves an output as it was; those of plan and device.
 [[nodiscard]] Result<void> take_reference(const Device& device, Dispatcher& dispatcher, const std::string& what,
                                           const std::vector<KernelBuffer>& buffers,
                                           const std::function<Result<std::unique_ptr<oracle::PlannedProblem>>()>& plan,

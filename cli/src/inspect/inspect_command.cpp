@@ -40,6 +40,7 @@ struct InspectFlags {
     bool cases = false;
     std::filesystem::path kernel;
     std::filesystem::path space;
+    std::vector<std::string> includes;
     std::vector<std::string> where;
     bool all = false;
     std::uint32_t configurations = 0;  ///< drawn beside the default
@@ -120,7 +121,8 @@ Result<std::vector<std::unique_ptr<oracle::Problem>>> inspected_problems(const I
         if (flags.space.empty())
             return bad_input("--kernel '{}' needs --space FILE, which says what its parameters and buffers are.",
                              shown(flags.kernel));
-        YOLK_TRY(problems.emplace_back(), UserKernel::create_to_inspect(device, flags.kernel, flags.space));
+        const std::vector<std::filesystem::path> includes(flags.includes.begin(), flags.includes.end());
+        YOLK_TRY(problems.emplace_back(), UserKernel::create_to_inspect(device, flags.kernel, flags.space, includes));
         return problems;
     }
     if (flags.cases) return check_cases();
@@ -325,6 +327,10 @@ Command add_inspect_command(App& app) {
             ->only(without(shapes));
     command->add_option("--space", flags->space, "Of --kernel: its parameters, buffers and dispatch")
         ->type_name("FILE")
+        ->only(with(own));
+    command
+        ->add_repeatable("--include", flags->includes, "Of --kernel: its shaders may include files of this folder, too")
+        ->type_name("FOLDER")
         ->only(with(own));
     const Option* const job =
         command->add_option("--job", flags->job.name, "Instead the kernels of a job: cartpole, tuner or last")

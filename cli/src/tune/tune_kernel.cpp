@@ -3,17 +3,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <ranges>
-#include <sstream>
 #include <utility>
 
 #include "inspected_rows.hpp"
@@ -27,7 +23,6 @@
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/core/printable.hpp"
-#include "yolk/core/text_file.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -36,13 +31,13 @@ using autotune::Machine;
 using autotune::TuneUserKernelOutcome;
 using autotune::UserKernel;
 
-constexpr const char* kRestarts = "YOLK_TUNE_RESTARTS";  // how often start_again() has
 constexpr std::size_t kMostReasons = 3;
 constexpr std::size_t kMostUntried = 8;
 
 struct KernelTuning {
     std::filesystem::path kernel;
     std::filesystem::path space;
+    std::vector<std::string> includes;
     std::filesystem::path out;
     SearchFlags search;
     CommonFlags common;
@@ -52,31 +47,6 @@ Result<Machine> open_machine(const KernelTuning& flags) {
     YOLK_TRY(Device device, open_untuned(flags.common));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     return Machine{std::move(device), std::move(dispatcher)};
-}
-
-/// The same command for the time that is left, in this process's place: the only way to be rid of a CPU driver's thread
-/// that never ends. What was learned is in the table. Returns where that is not possible.
-void start_again(std::chrono::duration<double> left) {
-    const char* const before = std::getenv(kRestarts);  // NOLINT(concurrency-mt-unsafe): one thread by now
-    const int restarts = before == nullptr ? 0 : std::atoi(before);
-    constexpr std::size_t kMostArguments = std::size_t{1} << 22U;  // bytes; the kernel takes 2 MiB
-    std::istringstream file(read_text("/proc/self/cmdline", kMostArguments).value_or(std::string()));
-    std::vector<std::string> arguments;
-    bool is_value = false;
-    for (std::string argument; std::getline(file, argument, '\0');) {
-        const bool dropped = is_value || argument == "--again" || argument.starts_with("--seconds");
-        is_value = argument == "--seconds";
-        if (!dropped) arguments.push_back(argument);
-    }
-    if (arguments.empty() || restarts >= autotune::kMostLostDevices) return;
-    arguments.insert(arguments.end(), {"--seconds", fmt::format("{:.3f}", std::max(left.count(), 0.001))});
-    std::vector<char*> pointers;
-    pointers.reserve(arguments.size() + 1);
-    for (std::string& argument : arguments) pointers.push_back(argument.data());
-    pointers.push_back(nullptr);
-    std::fflush(nullptr);
-    ::setenv(kRestarts, std::to_string(restarts + 1).c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
-    ::execv("/proc/self/exe", pointers.data());
 }
 
 Json kernel_tuning_json(const UserKernel& kernel, const TuneUserKernelOutcome& outcome) {
@@ -99,6 +69,7 @@ Json kernel_tuning_json(const UserKernel& kernel, const TuneUserKernelOutcome& o
         {"rejected", outcome.search ? outcome.search->rejected : 0},
         {"interrupted", outcome.search && outcome.search->interrupted},
         {"untried", outcome.untried},
+        {"decided", outcome.decided},
         {"seconds", outcome.seconds},
         {"heuristic_milliseconds", choice.heuristic_milliseconds > 0.0 ? Json(choice.heuristic_milliseconds) : Json()},
         {"tuned_milliseconds", choice.milliseconds},
@@ -178,7 +149,12 @@ void print_winner(const TuneUserKernelOutcome& outcome, const Json& winner) {
                outcome.search ? outcome.search->rejected : 0, shown(outcome.table));
 }
 
-/// The end where nothing was chosen: stopped too early, or nothing is right.
+void print_kept(const TuneUserKernelOutcome& outcome) {
+    print_line("{} measurements are kept; the next run continues from them.",
+               outcome.search ? outcome.search->measured : 0);
+}
+
+/// The end where nothing that is right was measured.
 Result<int> end_without_choice(const KernelTuning& flags, const TuneUserKernelOutcome& outcome, Json json) {
     std::vector<std::string> reasons = outcome.reasons;
     reasons.resize(std::min(reasons.size(), kMostReasons));
@@ -187,10 +163,8 @@ Result<int> end_without_choice(const KernelTuning& flags, const TuneUserKernelOu
         json["reasons"] = reasons;
         print_json(json);
     }
-    if (outcome.any_right || (outcome.search && outcome.search->interrupted)) {
-        if (!flags.common.json)
-            print_line("{} measurements are kept; the next run continues from them.",
-                       outcome.search ? outcome.search->measured : 0);
+    if (outcome.search && outcome.search->interrupted) {
+        if (!flags.common.json) print_kept(outcome);
         return 0;
     }
     return bad_input("No configuration of '{}' that was tried is right. Reasons:\n  {}", shown(flags.kernel),
@@ -206,6 +180,7 @@ Result<int> end_kernel_tuning(const KernelTuning& flags, const UserKernel& kerne
     YOLK_TRY(const std::vector<InspectedRow> inspected, inspect_ends(flags, kernel, *outcome.configuration, info));
     if (!flags.common.json) {
         print_winner(outcome, winner);
+        if (!outcome.decided) print_kept(outcome);
         if (!inspected.empty()) print_line(rows_table(inspected, true));
         return 0;
     }
@@ -224,15 +199,17 @@ Result<int> tune_own_kernel(const KernelTuning& flags) {
     YOLK_TRY(const std::filesystem::path path, table_path());
     std::optional<Machine> machine;
     YOLK_TRY(machine, open_machine(flags));
+    const std::vector<std::filesystem::path> includes(flags.includes.begin(), flags.includes.end());
     YOLK_TRY(const std::unique_ptr<UserKernel> kernel,
-             UserKernel::create(machine->device, machine->dispatcher, flags.kernel, flags.space));
+             UserKernel::create_to_tune(machine->device, machine->dispatcher, flags.kernel, flags.space, includes));
     warn_of_unchecked(*kernel);
     if (!flags.common.json && !flags.common.quiet) print_space_notes(*kernel);
     const SearchProgress progress(flags.common);
     const InterruptGuard interrupt;
     const EndsAtStop ends([&path] { return say_what_is_kept(path); });
-    autotune::TuneUserKernelOptions options{.open_machine = [&flags] { return open_machine(flags); },
-                                            .start_again = &start_again};
+    autotune::TuneUserKernelOptions options{
+        .open_machine = [&flags] { return open_machine(flags); },
+        .hang_limit = std::chrono::duration_cast<std::chrono::milliseconds>(hang_limit_of(flags.common))};
     take_search_flags(flags.search, progress, options);
     YOLK_TRY(const TuneUserKernelOutcome outcome, autotune::tune_user_kernel(machine, *kernel, path, options));
     return end_kernel_tuning(flags, *kernel, outcome, machine->device.info());
@@ -245,6 +222,10 @@ Command add_tune_kernel(App& tune) {
     App* const command = tune.add_subcommand("kernel", "Tune a GLSL compute shader of your own (docs/own_kernels.md)");
     command->add_option("shader", flags->kernel, "The shader")->required()->type_name("FILE");
     command->add_option("--space", flags->space, "Its parameters, buffers and dispatch")->required()->type_name("FILE");
+    command
+        ->add_repeatable("--include", flags->includes,
+                         "The shaders may include files of this folder, too; may be given several times")
+        ->type_name("FOLDER");
     command->add_option("--out", flags->out, "Write the winner as JSON, for an engine to load")->type_name("FILE");
     add_tuning_search_flags(*command, flags->search);
     add_device_choice(*command, flags->common);

@@ -8,8 +8,6 @@
 #include <cmath>
 #include <memory>
 
-#include "process.hpp"
-
 namespace yolk::hyper {
 namespace {
 
@@ -66,6 +64,15 @@ Result<std::string> request(std::span<const Field> fields, const HostCall& call)
     return to_line({{"parameters", std::move(parameters)}, {"operands", values_json(call.operands)}}) + "\n";
 }
 
+ChildProgram child_of(const Program& program) {
+    return {.command = program.command,
+            .directory = program.directory,
+            .environment = program.environment,
+            .timeout = program.timeout,
+            .grace = program.grace,
+            .max_output_bytes = program.max_output_bytes};
+}
+
 /// With the integers of the line.
 Result<Value> answer_of(const Program& program, const ProgramRun& run) {
     const std::string& name = program.command.front();
@@ -97,6 +104,12 @@ Result<Value> answer_of(const Program& program, const ProgramRun& run) {
 }
 
 }  // namespace
+
+Result<void> check_program(const Program& program) { return yolk::check_program(child_of(program)); }
+
+Result<ProgramRun> run_program(const Program& program, std::string_view input, const std::stop_token& stop) {
+    return yolk::run_program(child_of(program), input, stop);
+}
 
 Result<Value> program_answer(const Program& program, const ProgramRun& run) {
     YOLK_TRY(Value answer, answer_of(program, run));

@@ -74,8 +74,14 @@ struct KnownChoices {
 
 /// Where the processes that tune into a table keep their journals.
 [[nodiscard]] std::filesystem::path journal_folder(const std::filesystem::path& table);
-/// Quarantines what processes that are gone were running; how many configurations.
-[[nodiscard]] Result<std::size_t> recover_journals(const TuningFile& file);
+/// How a process that tuned a kernel ended, where that is known.
+struct KnownEnd {
+    TuningKey key;
+    std::string reason;
+};
+/// Quarantines what processes that are gone were running; how many configurations. Those of `known`'s key have failed
+/// for its reason, and are measured with it.
+[[nodiscard]] Result<std::size_t> recover_journals(const TuningFile& file, const KnownEnd* known = nullptr);
 
 /// Measures the heuristic, what is known, then what the strategy asks for; the best few again, interleaved with
 /// heuristic and earlier choice, and the fastest of them is written where it is faster beyond the noise, else what was

@@ -36,9 +36,7 @@ struct TuneUserKernelOptions {
     bool again = false;              ///< although the table has a choice
     std::filesystem::path record{};  ///< TuneDeviceOptions'
     std::function<Result<Machine>()> open_machine{};
-    /// Called with the time that is left where a CPU driver's device was lost: its thread may never end, and only a new
-    /// process is rid of it. Where it returns, the search ends with the loss as its error.
-    std::function<void(std::chrono::duration<double> left)> start_again{};
+    std::chrono::milliseconds hang_limit{};  ///< of a worker's dispatcher; 0: the dispatcher's own
     std::function<bool(const std::string& shape, const LiveProgress&)> progress{};  ///< false stops the search
     std::function<void()> ended{};                                                  ///< after each search
     std::function<bool()> goes_on{};  ///< asked before a search goes on with a new device
@@ -51,7 +49,10 @@ struct TuneUserKernelOutcome {
     std::string driver;                       ///< its name and version
     std::optional<TuneLiveOutcome> search{};  ///< of this run, where there was one
     TuningChoice choice{};                    ///< what won now or in an earlier run
-    /// The choice as the space orders it; nothing where none was made: stopped too early, or nothing is right.
+    /// The search came to its end, now or in an earlier run. Otherwise the choice is the fastest so far, the next run
+    /// goes on from the samples, and the table has no choice.
+    bool decided = false;
+    /// The choice as the space orders it; nothing where nothing that is right has been measured.
     std::optional<Configuration> configuration{};
     bool any_right = false;              ///< some configuration has been measured and is right
     std::vector<std::string> reasons{};  ///< why others failed, each once, the most frequent first
@@ -61,8 +62,9 @@ struct TuneUserKernelOutcome {
     double seconds = 0.0;
 };
 
-/// `machine` was used to create the kernel; it may be another one after the call. Errors: those of the table at
-/// `table`, of the device, a device lost too often.
+/// `machine` was used to create the kernel; it may be another one after the call. On a CPU driver configurations run in
+/// a worker (docs/adr/0039). Errors: those of the table at `table`, of the device, a device lost too often, a worker
+/// that is not there or that ends outside of a configuration.
 [[nodiscard]] Result<TuneUserKernelOutcome> tune_user_kernel(std::optional<Machine>& machine, const UserKernel& kernel,
                                                              const std::filesystem::path& table,
                                                              const TuneUserKernelOptions& options);

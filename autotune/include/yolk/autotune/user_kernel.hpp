@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,22 +29,35 @@ struct UserKernelSpace {
     std::uint64_t beyond_device = 0;  ///< workgroup, shared memory, number of workgroups
 };
 
+/// What a kernel is read from.
+struct UserKernelFiles {
+    std::filesystem::path shader;
+    std::filesystem::path space;
+    std::vector<std::filesystem::path> includes;
+};
+
 /// Threading: as oracle::Problem. Candidates are compiled once each; a plan's device must be like the one of create().
 class UserKernel final : public oracle::Problem {
    public:
-    /// Reads shader, space and all that they name, compiles, holds the shader against what is declared, prunes what is
-    /// not legal on this device, and runs the reference. Errors: BadInput: mistakes in either file, by place or line;
-    /// no configuration that compiles, or none that is legal; a reference that is wrong itself. Unsupported: beyond the
-    /// device. Io.
-    [[nodiscard]] static Result<std::unique_ptr<UserKernel>> create(const Device& device, Dispatcher& dispatcher,
-                                                                    const std::filesystem::path& shader,
-                                                                    const std::filesystem::path& space);
+    /// `includes`: folders that the shaders may include from, beside their own; the reference's shader lies in the
+    /// space's folder or in one of them. Reads shader, space and all that they name, compiles, holds the shader against
+    /// what is declared, prunes what is not legal on this device, and runs the reference. Errors: BadInput: mistakes in
+    /// either file, by place or line; no configuration that compiles, or none that is legal; a reference that is wrong
+    /// itself. Unsupported: beyond the device. Io.
+    [[nodiscard]] static Result<std::unique_ptr<UserKernel>> create(
+        const Device& device, Dispatcher& dispatcher, const std::filesystem::path& shader,
+        const std::filesystem::path& space, std::span<const std::filesystem::path> includes = {});
 
     /// The same without running anything, for looking at what the compiler makes of it: nothing is known of what is
     /// right, and its plans must not be proven.
-    [[nodiscard]] static Result<std::unique_ptr<UserKernel>> create_to_inspect(const Device& device,
-                                                                               const std::filesystem::path& shader,
-                                                                               const std::filesystem::path& space);
+    [[nodiscard]] static Result<std::unique_ptr<UserKernel>> create_to_inspect(
+        const Device& device, const std::filesystem::path& shader, const std::filesystem::path& space,
+        std::span<const std::filesystem::path> includes = {});
+
+    /// For tune_user_kernel: as create(); on a CPU driver as create_to_inspect(), since there a worker runs what runs.
+    [[nodiscard]] static Result<std::unique_ptr<UserKernel>> create_to_tune(
+        const Device& device, Dispatcher& dispatcher, const std::filesystem::path& shader,
+        const std::filesystem::path& space, std::span<const std::filesystem::path> includes = {});
 
     [[nodiscard]] std::string name() const override;
     [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override;
@@ -69,6 +83,7 @@ class UserKernel final : public oracle::Problem {
     /// What an engine needs to run a configuration: its values, {"constant_id", "name", "type", "value", "bits"} of
     /// each specialization constant, defines, workgroup counts and push constants.
     [[nodiscard]] Json describe(const Configuration& configuration) const;
+    [[nodiscard]] const UserKernelFiles& files() const noexcept;
     /// Sizes by name.
     [[nodiscard]] Json sizes() const;
 

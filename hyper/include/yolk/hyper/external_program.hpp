@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "yolk/core/child_process.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/hyper/host_function.hpp"
 #include "yolk/hyper/hyperfunction.hpp"
@@ -41,22 +42,10 @@ struct Program {
     std::uint64_t max_output_bytes = std::uint64_t{16} << 20U;
 };
 
-/// What came of one run.
-struct ProgramRun {
-    std::string output{};
-    std::string error_tail{};  ///< the end of what it wrote to standard error, 2 KiB at most
-    int status = 0;            ///< the exit status; 128 + the signal that ended it
-};
+using yolk::ProgramRun;
 
-/// Errors: no command, a program or folder that does not exist or may not be run; all before anything runs.
+/// As yolk::check_program and yolk::run_program (yolk/core/child_process.hpp): errors are theirs.
 [[nodiscard]] Result<void> check_program(const Program& program);
-
-/// Runs it in a process group of its own with `input` on its standard input, which it need not read. Where it takes too
-/// long, prints too much, or `stop` asks, the whole group gets SIGTERM, then SIGKILL; what is left of the group when
-/// the program itself has ended is killed, too. (A child that has left the group is not seen.) No process of ours stays
-/// behind, no descriptor of ours is open in it but the three standard ones. Any thread.
-/// Errors: as check_program's, and no process to be had; a time-out (`native` is ETIMEDOUT), a stop, too much output;
-/// they quote the end of its standard error. Another exit status than 0 is none.
 [[nodiscard]] Result<ProgramRun> run_program(const Program& program, std::string_view input,
                                              const std::stop_token& stop = std::stop_token{});
 

@@ -96,6 +96,15 @@ class PlannedProblem {
     [[nodiscard]] virtual MemoryNeeds scratch() const = 0;
     /// `views`: one per buffer of the problem, in their order.
     [[nodiscard]] virtual Result<Record> bind(std::span<const BufferView> views, const BufferView& scratch) const = 0;
+    /// Whether the view of this buffer may be larger than the buffer: then what is written behind the buffer is seen,
+    /// too, on drivers that drop what is written behind a view. Not where bind() takes the buffer's size from the view.
+    [[nodiscard]] virtual bool takes_room(std::size_t /*buffer*/, BufferRole /*role*/) const { return false; }
+    /// The same work with its workgroups in another order: parts of the grid from the last to the first, each after the
+    /// one before it has ended. Nothing where that cannot be had.
+    [[nodiscard]] virtual std::optional<Result<Record>> bind_backwards(std::span<const BufferView> /*views*/,
+                                                                       const BufferView& /*scratch*/) const {
+        return std::nullopt;
+    }
 };
 
 /// One shape with its inputs. Immutable; inputs and expectations are made on each call, the same each time.
@@ -185,8 +194,9 @@ class ProblemProof {
    public:
     explicit ProblemProof(const Problem& problem, const ProofOptions& options = {});
     ~ProblemProof();
-    /// One run from poisoned buffers; `poison`: an index into kPoisons (guarded.hpp). The report's failures say what is
-    /// wrong. Errors: those of the plan, device lost, driver.
+    /// One run from poisoned buffers; `poison`: an index into kPoisons (guarded.hpp). Where the plan can run backwards,
+    /// it does so once more, from the other poison. The report's failures say what is wrong. Errors: those of the plan,
+    /// device lost, driver.
     [[nodiscard]] Result<CheckReport> prove(const CheckContext& context, const Configuration& configuration,
                                             std::size_t poison) const;
     [[nodiscard]] const std::vector<ProblemBuffer>& buffers() const noexcept { return buffers_; }
@@ -207,7 +217,8 @@ class ProblemProof {
 /// "4,096 of 67,108,864 elements were computed in double; all of them were compared with the first configuration's."
 [[nodiscard]] std::string sample_text(const ProblemProof::Sample& sample);
 
-/// A PlannedProblem of a primitive's plan and a function `bind(plan, views, scratch) -> Result<Record>`.
+/// A PlannedProblem of a primitive's plan and a function `bind(plan, views, scratch) -> Result<Record>`. A plan knows
+/// the sizes of what it writes; what it only reads may be a uniform or a texel buffer, whose ranges are limited.
 template <class Plan, class Bind>
 [[nodiscard]] std::unique_ptr<PlannedProblem> planned(Plan plan, Bind bind) {
     class Planned final : public PlannedProblem {
@@ -216,6 +227,9 @@ template <class Plan, class Bind>
         [[nodiscard]] MemoryNeeds scratch() const override { return plan_.scratch(); }
         [[nodiscard]] Result<Record> bind(std::span<const BufferView> views, const BufferView& scratch) const override {
             return bind_(plan_, views, scratch);
+        }
+        [[nodiscard]] bool takes_room(std::size_t /*buffer*/, BufferRole role) const override {
+            return role != BufferRole::Input;
         }
 
        private:

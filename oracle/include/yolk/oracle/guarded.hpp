@@ -20,17 +20,26 @@ namespace yolk::oracle {
 /// A quiet NaN with a payload, and a large odd integer: neither reads as a harmless zero.
 inline constexpr std::array<std::uint32_t, 2> kPoisons{0x7FC0A5A5U, 0xA5A5A5A5U};
 inline constexpr std::uint64_t kGuardBytes = 256;
+/// Behind a payload whose binding is to be larger: what a workgroup or a row too many writes.
+inline constexpr std::uint64_t kRoomBytes = std::uint64_t{64} << 10U;
 
 /// One thread at a time.
 class GuardedBuffer {
    public:
-    /// Device memory of kGuardBytes + round_up(size_bytes, 256) + kGuardBytes, all of it poison. size_bytes 0 is legal.
+    /// Device memory of kGuardBytes + round_up(size_bytes, 256) + kGuardBytes, or what is more, room_bytes; all of it
+    /// poison. size_bytes 0 is legal.
     [[nodiscard]] static Result<GuardedBuffer> create(const Device& device, Dispatcher& dispatcher,
-                                                      std::uint64_t size_bytes, std::uint32_t poison,
-                                                      std::string label);
+                                                      std::uint64_t size_bytes, std::uint32_t poison, std::string label,
+                                                      std::uint64_t room_bytes = 0);
     /// The payload, exactly size_bytes (empty view for 0), at offset kGuardBytes.
     [[nodiscard]] BufferView view() const noexcept {
         return size_bytes_ == 0 ? BufferView{} : BufferView{buffer_, kGuardBytes, size_bytes_};
+    }
+
+    /// The payload and the guards behind it, room_bytes at least: a driver that drops what a kernel writes past its
+    /// binding keeps what it writes past the payload. An empty view for 0.
+    [[nodiscard]] BufferView view_with_room() const noexcept {
+        return size_bytes_ == 0 ? BufferView{} : BufferView{buffer_, kGuardBytes, buffer_.size_bytes() - kGuardBytes};
     }
 
     [[nodiscard]] Result<void> upload(std::span<const std::byte> bytes) const;

@@ -25,6 +25,7 @@ struct InterfaceBinding {
     bool is_uniform = false;   ///< a uniform block, else a storage buffer
     bool is_buffer = true;     ///< false for images, samplers and arrays of buffers
     bool is_readonly = false;  ///< the shader cannot write it
+    bool asks_length = false;  ///< of its array at the end, which follows from how it is bound
     /// Of a block that is one array: what its elements are made of (vectors and matrices: of their components).
     ScalarType element = ScalarType::Other;
 };
@@ -54,9 +55,13 @@ struct ModuleInterface {
     std::vector<InterfaceMember> push_constants;
     std::uint32_t push_bytes = 0;             ///< to the end of the last member
     std::vector<std::uint32_t> capabilities;  ///< SPIR-V's
+    bool asks_group_count = false;            ///< gl_NumWorkGroups
 
     /// Nothing where the sizes are computed in a way that only a driver knows.
     [[nodiscard]] std::optional<WorkgroupUse> workgroup(std::span<const SpecConstant> constants) const;
+
+    /// Of one invocation's variables, all functions together; what only a driver knows counts as nothing. At most 2^40.
+    [[nodiscard]] std::uint64_t local_bytes(std::span<const SpecConstant> constants) const;
 
     struct Parsed;  // shaders/src/module_interface.cpp
     std::shared_ptr<const Parsed> parsed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The child is reaped last: until then its id, and that of its group, cannot become another's.
-#include "process.hpp"
+#include "yolk/core/child_process.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -13,8 +13,11 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <utility>
 
-namespace yolk::hyper {
+#include "spawn.hpp"
+
+namespace yolk {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -55,17 +58,18 @@ bool has_ended(pid_t child) {
     return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child;
 }
 
+/// As waitpid() has it.
 int reap(pid_t child) {
     int status = 0;
     while (::waitpid(child, &status, 0) == -1 && errno == EINTR) {}
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return status;
 }
 
 /// Talks to one child until it has ended or must be.
 class Conversation {
    public:
-    Conversation(const Program& program, std::string_view input, Child child)
-        : program_(program), input_(input), child_(std::move(child)) {
+    Conversation(const ChildProgram& program, std::string_view input, const ChildAnswer& answer, Child child)
+        : program_(program), input_(input), answer_(answer), child_(std::move(child)) {
         // The kernel tells when a child ends; 434 is pidfd_open, without a flag.
         pidfd_ = Descriptor(static_cast<int>(::syscall(434, child_.id, 0U)));
         wake_ = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -79,18 +83,22 @@ class Conversation {
     Result<ProgramRun> run(const std::stop_token& stop);
 
    private:
-    enum class End { Itself, Timeout, Stop, Output };
+    enum class End { Itself, Timeout, Silence, Stop, Output, Answer };
     End talk(const std::stop_token& stop);
     void wait(std::chrono::nanoseconds limit);
     void write_input();
     void read_output();
+    [[nodiscard]] Result<void> answer();
     void read_errors();
     void terminate();
     int finish();
     Error error_for(End end) const;
 
-    const Program& program_;
-    std::string_view input_;
+    const ChildProgram& program_;
+    std::string_view input_;  ///< what is left of it
+    const ChildAnswer& answer_;
+    std::string replies_;  ///< to be written after the input
+    Result<void> answered_{};
     Child child_;
     Descriptor pidfd_;
     Descriptor wake_;
@@ -100,8 +108,10 @@ class Conversation {
 
 /// Until a descriptor is ready, or the child has ended (with a pidfd), or the limit.
 void Conversation::wait(std::chrono::nanoseconds limit) {
-    const std::array<pollfd, 5> all{pollfd{child_.in.get(), POLLOUT, 0}, pollfd{child_.out.get(), POLLIN, 0},
-                                    pollfd{child_.err.get(), POLLIN, 0}, pollfd{pidfd_.get(), POLLIN, 0},
+    const bool writes = !input_.empty() || !replies_.empty();
+    const std::array<pollfd, 5> all{pollfd{writes ? child_.in.get() : -1, POLLOUT, 0},
+                                    pollfd{child_.out.get(), POLLIN, 0}, pollfd{child_.err.get(), POLLIN, 0},
+                                    pollfd{pidfd_.get(), POLLIN, 0},
                                     pollfd{wake_.get(), POLLIN, 0}};  // those below 0 are left out
     std::array<pollfd, 5> polled = all;
     if (!pidfd_.is_open() || !wake_.is_open()) limit = std::min<std::chrono::nanoseconds>(limit, kTick);
@@ -114,14 +124,20 @@ void Conversation::wait(std::chrono::nanoseconds limit) {
 void Conversation::write_input() {
     if (!child_.in.is_open()) return;
     const NoSigpipe guard;
-    while (!input_.empty()) {
-        const ssize_t written = ::write(child_.in.get(), input_.data(), input_.size());
+    while (!input_.empty() || !replies_.empty()) {
+        const std::string_view next = input_.empty() ? std::string_view(replies_) : input_;
+        const ssize_t written = ::write(child_.in.get(), next.data(), next.size());
         if (written < 0 && errno == EINTR) continue;
         if (written < 0 && errno == EAGAIN) return;
         if (written < 0) break;  // it does not read any further, which it need not
-        input_.remove_prefix(static_cast<std::size_t>(written));
+        const auto count = static_cast<std::size_t>(written);
+        if (input_.empty()) {
+            replies_.erase(0, count);
+        } else {
+            input_.remove_prefix(count);
+        }
     }
-    child_.in.close();
+    if (!answer_ || !input_.empty() || !replies_.empty()) child_.in.close();
 }
 
 /// Appends what there is to read; false where that is nothing, at the end of a pipe too, which is closed.
@@ -140,6 +156,14 @@ void Conversation::read_output() {
         too_much_ = run_.output.size() > program_.max_output_bytes;
 }
 
+/// Whoever leads the conversation takes from the output what is whole.
+Result<void> Conversation::answer() {
+    if (!answer_ || run_.output.empty() || too_much_) return {};
+    YOLK_TRY(const std::string reply, answer_(run_.output));
+    replies_ += reply;
+    return {};
+}
+
 void Conversation::read_errors() {
     // Bounded, so that a child that never stops writing cannot keep us from looking at the clock.
     for (int i = 0; i < 16 && child_.err.is_open() && read_some(child_.err, run_.error_tail); ++i) {
@@ -153,17 +177,29 @@ Conversation::End Conversation::talk(const std::stop_token& stop) {
         [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof(one));
     });
     const Clock::time_point begun = Clock::now();
+    Clock::time_point heard = begun;
     while (true) {
         const bool ended = has_ended(child_.id);  // asked first: what it wrote before is read below
         write_input();
+        const std::size_t before = run_.output.size();
         read_output();
+        const bool spoke = run_.output.size() > before;
+        if (spoke) heard = Clock::now();
+        if (answered_ = answer(); !answered_) return End::Answer;
+        write_input();
         read_errors();
         if (too_much_) return End::Output;
         if (ended) return End::Itself;
         if (stop.stop_requested()) return End::Stop;
+        const Clock::time_point now = Clock::now();
         std::chrono::nanoseconds left = std::chrono::hours(1);
-        if (program_.timeout.count() > 0) left = program_.timeout - (Clock::now() - begun);
+        if (program_.timeout.count() > 0) left = program_.timeout - (now - begun);
         if (left.count() <= 0) return End::Timeout;
+        if (program_.silence.count() > 0) {
+            const std::chrono::nanoseconds quiet = program_.silence - (now - heard);
+            if (quiet.count() <= 0) return End::Silence;
+            left = std::min(left, quiet);
+        }
         wait(left);
     }
 }
@@ -198,6 +234,11 @@ Error Conversation::error_for(End end) const {
                                     program_.timeout.count(), errors),
                         ETIMEDOUT);
     }
+    if (end == End::Silence) {
+        return io_error(fmt::format("Program '{}' had printed nothing for {} ms and was killed with its children.{}",
+                                    name, program_.silence.count(), errors),
+                        ETIME);
+    }
     if (end == End::Stop) {
         return io_error(
             fmt::format("Program '{}' was killed with its children: its caller asked to stop.{}", name, errors),
@@ -214,9 +255,11 @@ Result<ProgramRun> Conversation::run(const std::stop_token& stop) {
     if (end != End::Itself) {
         terminate();
         finish();
-        return error_for(end);
+        return end == End::Answer ? answered_.error() : error_for(end);
     }
-    run_.status = finish();
+    const int status = finish();
+    run_.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    run_.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + run_.signal;
     return std::move(run_);
 }
 
@@ -230,10 +273,11 @@ std::string quoted_errors(std::string_view tail) {
     return fmt::format(" Its standard error ends with: {}", tail);
 }
 
-Result<ProgramRun> run_program(const Program& program, std::string_view input, const std::stop_token& stop) {
+Result<ProgramRun> run_program(const ChildProgram& program, std::string_view input, const std::stop_token& stop,
+                               const ChildAnswer& answer) {
     YOLK_TRY_VOID(check_program(program));
     YOLK_TRY(Child child, spawn(program));
-    return Conversation(program, input, std::move(child)).run(stop);
+    return Conversation(program, input, answer, std::move(child)).run(stop);
 }
 
-}  // namespace yolk::hyper
+}  // namespace yolk

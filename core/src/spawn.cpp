@@ -10,10 +10,10 @@
 #include <cstdlib>
 #include <system_error>
 
-#include "process.hpp"
+#include "spawn.hpp"
 #include "yolk/core/printable.hpp"
 
-namespace yolk::hyper {
+namespace yolk {
 namespace {
 
 std::string system_message(int error) { return std::error_code(error, std::generic_category()).message(); }
@@ -42,7 +42,7 @@ Result<Pipe> make_pipe() {
 
 void unblock(const Descriptor& end) { ::fcntl(end.get(), F_SETFL, ::fcntl(end.get(), F_GETFL) | O_NONBLOCK); }
 
-std::string path_variable(const Program& program) {
+std::string path_variable(const ChildProgram& program) {
     for (const auto& [name, value] : program.environment) {
         if (name == "PATH") return value;
     }
@@ -56,7 +56,7 @@ bool can_run(const std::filesystem::path& path) {
 }
 
 /// The program's file, absolute or from the caller's folder.
-Result<std::filesystem::path> find_program(const Program& program) {
+Result<std::filesystem::path> find_program(const ChildProgram& program) {
     const std::string& name = program.command.front();
     std::error_code ignored;
     if (name.find('/') != std::string::npos) {
@@ -92,7 +92,7 @@ class CStrings {
     std::vector<char*> pointers_;
 };
 
-std::vector<std::string> environment_of(const Program& program) {
+std::vector<std::string> environment_of(const ChildProgram& program) {
     std::vector<std::string> all;
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
         const std::string_view text = *entry;
@@ -123,7 +123,7 @@ class SpawnSettings {
 };
 
 /// A process group of its own, no signal blocked or ignored, nothing open but the standard three.
-void set_up(SpawnSettings& settings, const Program& program, const Pipe& in, const Pipe& out, const Pipe& err) {
+void set_up(SpawnSettings& settings, const ChildProgram& program, const Pipe& in, const Pipe& out, const Pipe& err) {
     ::posix_spawn_file_actions_adddup2(&settings.actions, in.read.get(), STDIN_FILENO);
     ::posix_spawn_file_actions_adddup2(&settings.actions, out.write.get(), STDOUT_FILENO);
     ::posix_spawn_file_actions_adddup2(&settings.actions, err.write.get(), STDERR_FILENO);
@@ -144,7 +144,7 @@ void set_up(SpawnSettings& settings, const Program& program, const Pipe& in, con
 
 }  // namespace
 
-Result<Child> spawn(const Program& program) {
+Result<Child> spawn(const ChildProgram& program) {
     YOLK_TRY(const std::filesystem::path file, find_program(program));
     YOLK_TRY(Pipe in, make_pipe());
     YOLK_TRY(Pipe out, make_pipe());
@@ -172,7 +172,7 @@ Result<Child> spawn(const Program& program) {
     return child;
 }
 
-Result<void> check_program(const Program& program) {
+Result<void> check_program(const ChildProgram& program) {
     if (program.command.empty() || program.command.front().empty()) {
         return bad_input("A program without a command was given; name it, then its arguments.");
     }
@@ -201,4 +201,4 @@ Result<void> check_program(const Program& program) {
     return {};
 }
 
-}  // namespace yolk::hyper
+}  // namespace yolk
