@@ -69,7 +69,7 @@ Value with(const Value& record, const std::string& name, Value value) {
 TEST(host_struct, becomes_a_record_and_comes_back) {
     const Value value = to_value(Query{.depth = 5, .place = {1.5, 2.0F}});
     EXPECT_EQ(to_string(type_of(value)),
-              "record {text: text, depth: number, careful: boolean, style: text, place: record "
+              "record {text: text, depth: integer, careful: boolean, style: text, place: record "
               "{x: number, y: number}, weights: tensor [2]}");
     EXPECT_EQ(*value.record()->find("style"), Value("long"));
     ASSERT_OK_AND_ASSIGN(const Query again, from_value<Query>(value));
