@@ -7,15 +7,15 @@
 namespace yolk {
 namespace {
 
-constexpr std::size_t kLengthBytes = 8;
+constexpr std::size_t kSizeBytes = 8;
 
 void append_length(std::string& to, std::uint64_t length) {
-    for (std::size_t i = 0; i < kLengthBytes; ++i) to += static_cast<char>(length >> (8 * i) & 0xFFU);
+    for (std::size_t i = 0; i < kSizeBytes; ++i) to += static_cast<char>(length >> (8 * i) & 0xFFU);
 }
 
 std::uint64_t length_at(std::string_view bytes) {
     std::uint64_t length = 0;
-    for (std::size_t i = 0; i < kLengthBytes; ++i)
+    for (std::size_t i = 0; i < kSizeBytes; ++i)
         length |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
     return length;
 }
@@ -24,9 +24,9 @@ std::uint64_t length_at(std::string_view bytes) {
 
 std::string pack_message(const WorkerMessage& message) {
     std::uint64_t size = 0;
-    for (const std::string& field : message) size += kLengthBytes + field.size();
+    for (const std::string& field : message) size += kSizeBytes + field.size();
     std::string packed;
-    packed.reserve(kLengthBytes + size);
+    packed.reserve(kSizeBytes + size);
     append_length(packed, size);
     for (const std::string& field : message) {
         append_length(packed, field.size());
@@ -36,19 +36,19 @@ std::string pack_message(const WorkerMessage& message) {
 }
 
 Result<std::optional<WorkerMessage>> take_message(std::string& bytes, std::uint64_t most_bytes) {
-    if (bytes.size() < kLengthBytes) return std::optional<WorkerMessage>();
+    if (bytes.size() < kSizeBytes) return std::optional<WorkerMessage>();
     const std::uint64_t size = length_at(bytes);
     if (size > most_bytes) return bad_input("A message of {} bytes came; at most {} are taken.", size, most_bytes);
-    if (bytes.size() - kLengthBytes < size) return std::optional<WorkerMessage>();
+    if (bytes.size() - kSizeBytes < size) return std::optional<WorkerMessage>();
     WorkerMessage message;
-    for (std::string_view rest = std::string_view(bytes).substr(kLengthBytes, size); !rest.empty();) {
-        const std::uint64_t length = rest.size() < kLengthBytes ? rest.size() : length_at(rest);
-        if (rest.size() < kLengthBytes || length > rest.size() - kLengthBytes)
+    for (std::string_view rest = std::string_view(bytes).substr(kSizeBytes, size); !rest.empty();) {
+        const std::uint64_t length = rest.size() < kSizeBytes ? rest.size() : length_at(rest);
+        if (rest.size() < kSizeBytes || length > rest.size() - kSizeBytes)
             return bad_input("A message came whose fields do not fit it.");
-        message.emplace_back(rest.substr(kLengthBytes, length));
-        rest.remove_prefix(kLengthBytes + length);
+        message.emplace_back(rest.substr(kSizeBytes, length));
+        rest.remove_prefix(kSizeBytes + length);
     }
-    bytes.erase(0, kLengthBytes + size);
+    bytes.erase(0, kSizeBytes + size);
     return std::optional(std::move(message));
 }
 
