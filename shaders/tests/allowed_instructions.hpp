@@ -37,6 +37,7 @@ struct AllowedUndefined {
     std::string_view function;  ///< beginning of its name
     std::vector<std::uint32_t> opcodes;
     std::string_view why;
+    bool by_default = true;  ///< occurs with the default constants; else only in other configurations
 };
 
 [[nodiscard]] inline const std::vector<AllowedUndefined>& allowed_undefined() {
@@ -52,7 +53,16 @@ struct AllowedUndefined {
         "private arrays have the sizes of all layers (head of policy_network.glsl), and a layer's loops begin where "
         "the "
         "one before ends; a perturbed layer's projections are written by the same condition that reads them";
+    constexpr std::string_view kRows =
+        "an invocation whose place in its row is below half_size takes the word half_size further on, in the same row; "
+        "a row's chains are a kRowChains-th of its invocations (shaders/lib/rows.glsl)";
+    constexpr std::string_view kStaged =
+        "places of a tile's own rows and columns in the vectors that are staged for it "
+        "(shaders/matmul/matmul_staging.glsl)";
     static const std::vector<AllowedUndefined> all{
+        {"", "row_add(", {kAccessChain}, kRows, false},
+        {"", "row_take_larger(", {kAccessChain}, kRows, false},
+        {"", "row_word(", {kAccessChain}, kRows, false},
         {"", "row_first_word(", {kAccessChain}, "an invocation's place less its place in the row is not below 0"},
         {"block_inverse_panel_lines",
          "main",
@@ -65,6 +75,9 @@ struct AllowedUndefined {
         {"update_share_", "main", {kDivide, kRemainder}, kColumns},
         {"es_update_sum_staged_i8", "store4(", {kToInt}, kSums},
         {"update_share_sum_staged", "store4(", {kToInt}, kSums},
+        {"fitness_sort_offsets_by_group", "sum_before(", {kAccessChain}, "only where lane is at least `reach`", false},
+        {"matmul_staged_", "main", {kAccessChain}, kStaged, false},
+        {"perturbed_linear_output_staged", "main", {kAccessChain}, kStaged, false},
         {"fitness_sort_scatter_by_group", "move_on(", {kAccessChain}, "value is below 256, the loop's bound"},
         {"matmul_i8_cooperative", "main", {kLoad, kAccessChain}, kFragments},
         {"matmul_i8_cooperative", "stage(", {kAccessChain}, kFragments},
@@ -75,6 +88,7 @@ struct AllowedUndefined {
         {"probe_arithmetic", "compute(", {kToInt}, "the host's cases are within an int (runtime/src/probe.cpp)"},
         {"rollout_", "apply_layer(", {kLoad, kAccessChain}, kLayers},
         {"rollout_", "choose_action(", {kAccessChain}, kLayers},
+        {"rollout_", "parameter_operand(", {kAccessChain}, kLayers, false},
         {"rollout_", "prepare_policy(", {kAccessChain}, "WORDS is even wherever a stream has words"},
     };
     return all;

@@ -250,6 +250,7 @@ std::vector<std::pair<std::string_view, std::vector<InexactInstruction>>> undefi
 TEST(exactness, each_allowance_of_what_is_undefined_is_needed) {
     const auto catalogue = undefined_in_the_catalogue();
     for (const AllowedUndefined& allowed : allowed_undefined()) {
+        if (!allowed.by_default) continue;  // oracle.no_contraction has other configurations
         std::set<std::uint32_t> opcodes;
         for (const auto& [kernel, found] : catalogue) {
             for (const InexactInstruction& one : found) {

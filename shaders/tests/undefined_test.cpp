@@ -208,6 +208,18 @@ TEST(undefined, barriers) {
                    "refused: my_env.glsl:20: ", "there is a barrier");
 }
 
+TEST(undefined, what_is_too_long_to_follow) {
+    std::string functions = "uint f0(uint a) { return a; } ";
+    for (int i = 1; i <= 120; ++i) functions += fmt::format("uint f{}(uint a) {{ return f{}(a) + 1u; }} ", i, i - 1);
+    expect_refused({{"state.n = f120(state.n);", functions}}, "my_env.glsl:10: ", "too many ways to follow");
+    expect_accepted({{"state.n = f90(state.n);", functions}});
+    // Twice the calls of the one before: each is followed once.
+    functions = "uint f0(uint a) { return a; } ";
+    for (int i = 1; i <= 40; ++i)
+        functions += fmt::format("uint f{0}(uint a) {{ return f{1}(a) + f{1}(a + 1u); }} ", i, i - 1);
+    expect_accepted({{"state.n = f40(state.n);", functions}});
+}
+
 // Only what the roll-out calls is in the module.
 TEST(undefined, what_nothing_calls_is_left_out) { EXPECT_EQ(refusal_of("", "uint f(uint a) { return 1u << a; }"), ""); }
 

@@ -6,6 +6,11 @@
 #include "function_walk.hpp"
 
 namespace yolk {
+namespace {
+
+constexpr int kMostAssumptions = 32;  // conditions of conditions: each level may copy what is known
+
+}  // namespace
 
 bool FunctionWalk::narrow(KnownState& state, std::uint32_t id, const Leaf& to) const {
     const Leaf before = leaf(state, id);
@@ -39,21 +44,29 @@ bool FunctionWalk::assume_edge(KnownState& state, std::size_t from, std::uint32_
     if (last.op == spv::OpBranchConditional && last.word(2) != last.word(3) &&
         !assume(state, last.word(1), last.word(2) == label))
         return false;
-    return block.predecessors.size() != 1 || block.predecessors[0] >= from ||
-           assume_edge(state, block.predecessors[0], block.label);
+    if (block.predecessors.size() != 1 || block.predecessors[0] >= from || assumptions_ >= kMostAssumptions)
+        return true;
+    ++assumptions_;
+    const bool possible = assume_edge(state, block.predecessors[0], block.label);
+    --assumptions_;
+    return possible;
+}
+
+const SpirvBlock* FunctionWalk::block_of(const SpirvInstruction& one) const {
+    const auto index = static_cast<std::size_t>(&one - context_.module.instructions.data());
+    const auto behind = std::ranges::upper_bound(function_.blocks, index, {}, &SpirvBlock::first);
+    return behind == function_.blocks.begin() || index >= std::prev(behind)->end ? nullptr : &*std::prev(behind);
 }
 
 /// `a && b` with a side that is computed only if it counts: the way that was taken says as much as the value.
 bool FunctionWalk::assume_phi(KnownState& state, const SpirvInstruction& phi, bool truth) const {
+    const SpirvBlock* const at = block_of(phi);
     std::optional<KnownState> any;
     std::uint64_t versions = context_.versions;
     for (std::size_t i = 3; i + 1 < phi.words.size(); i += 2) {
         const auto from = function_.block_of_label.find(phi.word(i + 1));
-        const auto at = std::ranges::find_if(function_.blocks, [&](const SpirvBlock& block) {
-            const auto* const first = context_.module.instructions.data() + block.first;
-            return &phi >= first && &phi < context_.module.instructions.data() + block.end;
-        });
-        if (from == function_.block_of_label.end() || at == function_.blocks.end()) return true;
+        if (from == function_.block_of_label.end() || at == nullptr) return true;
+        static_cast<void>(context_.spend(state.objects.size(), function_.id));
         KnownState one = state;
         if (!assume(one, phi.word(i), truth) || !assume_edge(one, from->second, at->label)) continue;
         any = any ? KnownState::either_of(*any, one, false, versions) : std::move(one);
@@ -65,6 +78,14 @@ bool FunctionWalk::assume_phi(KnownState& state, const SpirvInstruction& phi, bo
 }
 
 bool FunctionWalk::assume(KnownState& state, std::uint32_t condition, bool truth) const {
+    if (assumptions_ == kMostAssumptions) return true;  // less is known, no more
+    ++assumptions_;
+    const bool possible = assume_one(state, condition, truth);
+    --assumptions_;
+    return possible;
+}
+
+bool FunctionWalk::assume_one(KnownState& state, std::uint32_t condition, bool truth) const {
     const std::int64_t wanted = truth ? 1 : 0;
     if (leaf(state, condition).is(1 - wanted)) return false;
     if (!narrow(state, condition, {.kind = Scalar::Bool, .low = wanted, .high = wanted})) return false;

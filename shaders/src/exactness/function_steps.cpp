@@ -194,6 +194,7 @@ void FunctionWalk::store(std::uint32_t pointer, const Value& value, KnownState& 
     const auto found = state.objects.find(to.object);
     if (to.object == 0 || found == state.objects.end()) return;
     Value all = *found->second.leaves;
+    static_cast<void>(context_.spend(all.size() / 8, function_.id));
     const bool fits = value.size() == to.leaves;
     for (std::size_t i = 0; i < to.leaves && to.first + i < all.size(); ++i) {
         Leaf& leaf = all[to.first + i];

@@ -12,7 +12,9 @@ namespace yolk {
 namespace {
 
 constexpr int kRoundsBeforeWidening = 3;
-constexpr int kMostRounds = 64;  // nested loops take a few each; a function that takes more is reported
+constexpr std::uint64_t kMostWork = 10'000'000;  // some seconds; our kernels take less than a tenth
+constexpr std::uint32_t kMostDepth = 100;        // of calls
+constexpr int kMostRounds = 64;                  // nested loops take a few each; a function that takes more is reported
 
 std::vector<std::int64_t> key_of(std::uint32_t function, const std::vector<Value>& arguments, bool collecting) {
     std::vector<std::int64_t> key{function, collecting ? 1 : 0};
@@ -36,6 +38,12 @@ void WalkContext::report(const SpirvInstruction& at, std::string_view why, bool 
     finding.given = finding.given && given;
 }
 
+bool WalkContext::spend(std::uint64_t more, std::uint32_t function) {
+    work += more;
+    if (work > kMostWork && too_complex == 0) too_complex = function;
+    return too_complex == 0;
+}
+
 CallOutcome WalkContext::call(std::uint32_t function, const std::vector<Known>& arguments) {
     const auto found_function = module.functions.find(function);
     if (found_function == module.functions.end()) return {};
@@ -43,8 +51,13 @@ CallOutcome WalkContext::call(std::uint32_t function, const std::vector<Known>& 
     for (const Known& one : arguments) values.push_back(one.value);
     std::vector<std::int64_t> key = key_of(function, values, collecting);
     if (const auto done = outcomes.find(key); done != outcomes.end()) return done->second;
+    if (depth == kMostDepth && too_complex == 0) too_complex = function;
+    if (!spend(key.size(), function)) return {};
+    ++depth;
     FunctionWalk walk(*this, found_function->second);
-    return outcomes.emplace(std::move(key), walk.run(arguments)).first->second;
+    CallOutcome outcome = walk.run(arguments);
+    --depth;
+    return outcomes.emplace(std::move(key), std::move(outcome)).first->second;
 }
 
 KnownState FunctionWalk::enter(const std::vector<Known>& arguments) {
@@ -80,8 +93,9 @@ std::optional<KnownState> FunctionWalk::entry_state(std::size_t block, const Kno
         if (edge == edges_.end()) continue;
         state = state ? KnownState::either_of(*state, edge->second, false, context_.versions) : edge->second;
     }
-    if (!state) return state;
-    if (const auto before = entries_.find(block); is_loop && before != entries_.end()) {
+    if (!state || !is_loop) return state;
+    const auto before = entries_.find(block);
+    if (before != entries_.end()) {
         KnownState wider = KnownState::either_of(before->second, *state, widen_, context_.versions);
         for (auto& [id, object] : wider.objects) {
             if (const auto now = state->objects.find(id); now != state->objects.end())
@@ -89,7 +103,6 @@ std::optional<KnownState> FunctionWalk::entry_state(std::size_t block, const Kno
         }
         state = std::move(wider);
     }
-    const auto before = entries_.find(block);
     changed_ = changed_ || before == entries_.end() || !before->second.is_same(*state);
     entries_[block] = *state;
     return state;
@@ -97,28 +110,38 @@ std::optional<KnownState> FunctionWalk::entry_state(std::size_t block, const Kno
 
 CallOutcome FunctionWalk::run(const std::vector<Known>& arguments) {
     const KnownState start = enter(arguments);
-    const bool collecting = std::exchange(context_.collecting, false);
     const auto walk_all = [&] {
         changed_ = false;
         outcome_ = {};
         for (std::size_t block = 0; block < function_.blocks.size(); ++block) {
             if (auto state = entry_state(block, start)) walk_block(block, *std::move(state));
+            for (const std::size_t from : function_.blocks[block].predecessors) {
+                if (from < block) edges_.erase({from, block});
+            }
         }
     };
-    int round = 0;
-    do {
-        widen_ = round >= kRoundsBeforeWidening;
-        walk_all();
-    } while (changed_ && ++round < kMostRounds);
-    context_.collecting = collecting;
-    if (!collecting) return outcome_;
-    if (changed_) context_.report(*context_.module.definition(function_.id), kTooComplex);
+    const bool has_loop = std::ranges::any_of(function_.blocks, [&](const SpirvBlock& block) {
+        const auto at = static_cast<std::size_t>(&block - function_.blocks.data());
+        return std::ranges::any_of(block.predecessors, [&](std::size_t from) { return from >= at; });
+    });
+    if (has_loop) {
+        const bool collecting = std::exchange(context_.collecting, false);
+        int round = 0;
+        do {
+            widen_ = round >= kRoundsBeforeWidening;
+            walk_all();
+        } while (changed_ && ++round < kMostRounds);
+        if (changed_ && context_.too_complex == 0) context_.too_complex = function_.id;
+        context_.collecting = collecting;
+        if (!collecting) return outcome_;
+    }
     walk_all();
     return outcome_;
 }
 
 void FunctionWalk::walk_block(std::size_t block, KnownState state) {
     const SpirvBlock& at = function_.blocks[block];
+    if (!context_.spend(state.objects.size() + state.facts.size() + at.end - at.first, function_.id)) return;
     for (std::size_t i = at.first; i + 1 < at.end; ++i) step(context_.module.instructions[i], block, state);
     if (at.end > at.first) leave_block(block, context_.module.instructions[at.end - 1], state);
 }
@@ -253,6 +276,7 @@ std::vector<UndefinedOperation> find_undefined(const SpirvModule& module) {
     }
     context.collecting = true;
     for (const std::uint32_t entry : module.entries) static_cast<void>(context.call(entry, {}));
+    if (context.too_complex != 0) context.report(*module.definition(context.too_complex), kTooComplex);
     std::vector<UndefinedOperation> all;
     for (const auto& [instruction, finding] : context.found)
         all.push_back({.instruction = instruction,

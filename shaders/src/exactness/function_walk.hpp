@@ -41,10 +41,15 @@ struct WalkContext {
     bool collecting = false;                                      ///< findings are kept: what is known is final
     std::uint32_t objects = 0;
     std::uint64_t versions = 0;
+    std::uint64_t work = 0;         ///< what has been looked at and copied, against texts that would take forever
+    std::uint32_t depth = 0;        ///< of calls
+    std::uint32_t too_complex = 0;  ///< the function where either passed its limit; 0: none did
 
     explicit WalkContext(const SpirvModule& of) : module(of) {}
     /// `given`: what is not in range is computed of constants and of a dispatch's parameters alone.
     void report(const SpirvInstruction& at, std::string_view why, bool given = false);
+    /// False, for good, once there is too much to look at.
+    [[nodiscard]] bool spend(std::uint64_t work, std::uint32_t function);
     [[nodiscard]] CallOutcome call(std::uint32_t function, const std::vector<Known>& arguments);
 };
 
@@ -84,6 +89,8 @@ class FunctionWalk {
 
     /// False: the condition cannot have that truth here.
     [[nodiscard]] bool assume(KnownState& state, std::uint32_t condition, bool truth) const;
+    [[nodiscard]] bool assume_one(KnownState& state, std::uint32_t condition, bool truth) const;
+    [[nodiscard]] const SpirvBlock* block_of(const SpirvInstruction& one) const;
     [[nodiscard]] bool assume_phi(KnownState& state, const SpirvInstruction& phi, bool truth) const;
     [[nodiscard]] bool assume_edge(KnownState& state, std::size_t from, std::uint32_t label) const;
     [[nodiscard]] bool assume_comparison(KnownState& state, std::uint32_t op, std::uint32_t left,
@@ -99,11 +106,12 @@ class FunctionWalk {
     WalkContext& context_;
     const SpirvFunction& function_;
     std::unordered_map<std::uint32_t, Known> known_;
-    std::map<std::size_t, KnownState> entries_;
-    std::map<Edge, KnownState> edges_;
-    std::vector<Pointer> pointees_;  ///< of parameters that are pointers
+    std::map<std::size_t, KnownState> entries_;  ///< of loops
+    std::map<Edge, KnownState> edges_;           ///< whose ends have not been walked since, and those back to a loop
+    std::vector<Pointer> pointees_;              ///< of parameters that are pointers
     CallOutcome outcome_;
     bool changed_ = false, widen_ = false;
+    mutable int assumptions_ = 0;  ///< that lead to the one being made
 };
 
 }  // namespace yolk
