@@ -22,6 +22,7 @@
 #include "yolk/runtime/pipeline_report.hpp"
 #include "yolk/runtime/probe.hpp"
 #include "yolk/shaders/catalogue.hpp"
+#include "yolk/shaders/default_constants.hpp"
 #include "yolk/shaders/exactness.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -44,7 +45,7 @@ Result<Device> open_to_read(const std::string& name) {
 
 /// One line for each instruction that is neither exact nor allowed.
 std::vector<std::string> violations(const PipelineReport& report) {
-    const auto found = find_inexact(report.code);
+    const auto found = find_inexact(with_default_constants(report.code, report.constants));
     if (!found) return {found.error().message};
     std::vector<std::string> lines;
     for (const InexactInstruction& one : *found) {

@@ -15,12 +15,14 @@ layout(constant_id = 4) const uint BEST_RETURN = kBestReturn;
 layout(set = 0, binding = 0, scalar) buffer EnvironmentFacts {
     State first;
     uint end;  // its offset is the size of State
+    uvec4 words;
+    uint action;  // like everything in the buffer, of any value: what an episode may bring is not known here
 } environment_facts_;
 void main() {
-    environment_facts_.first = environment_reset(uvec4(0u));
+    environment_facts_.first = environment_reset(environment_facts_.words);
     float seen[kObservationCount];
     environment_observe(environment_facts_.first, seen);
-    StepResult result = environment_step(environment_facts_.first, 0u);
+    StepResult result = environment_step(environment_facts_.first, environment_facts_.action % kActionCount);
     uint ends = OBSERVATION_COUNT + ACTION_COUNT + MAX_STEPS + SOLVED_RETURN + BEST_RETURN;
     environment_facts_.end = ends + floatBitsToUint(seen[0]) + floatBitsToUint(result.reward) + uint(result.terminated);
 }

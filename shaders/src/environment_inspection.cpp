@@ -30,9 +30,11 @@ std::string place_in(std::string_view file_name, std::string_view source, std::u
     return fmt::format("{}:{}", file_name, line);
 }
 
-/// Why the module is not of class P; empty where it is.
+/// Why the module is not of class P; empty where it is. Error: it may end the process, which no mode admits.
 Result<std::string> inexact_reason(std::span<const std::uint32_t> spirv, std::string_view file_name) {
     YOLK_TRY(const std::vector<InexactInstruction> all, find_inexact(spirv));
+    if (const auto trap = std::ranges::find_if(all, &InexactInstruction::may_end_process); trap != all.end())
+        return bad_input("{}: {}.", place_in(file_name, trap->file, trap->line), trap->why);
     // A negation is exact, and what it might be contracted with is listed by itself: authors need not declare it.
     const auto first = std::ranges::find_if(all, [](const auto& one) { return one.opcode != spv::OpFNegate; });
     if (first == all.end()) return std::string();
@@ -82,6 +84,10 @@ Result<void> Reader::check_rules(spv::Op op, std::span<const std::uint32_t> word
     if (op == spv::OpCapability && words[1] != spv::CapabilityShader && words[1] != spv::CapabilityMatrix) {
         return broken(fmt::format(
             "it needs capability {} of SPIR-V. Only 32-bit float, int and uint are there on every device.", words[1]));
+    }
+    if (op == spv::OpControlBarrier || op == spv::OpMemoryBarrier) {
+        return broken(
+            "there is a barrier. An environment belongs to one invocation, which waits for no other: remove it.");
     }
     const bool is_global = op == spv::OpVariable && words[3] != spv::StorageClassFunction;
     if (const auto name = names.find(words.size() > 2 ? words[2] : 0); is_global) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "yolk/evolve/device_pool.hpp"
+#include "yolk/primitives/environment_file.hpp"
 #include "yolk/runtime/probe.hpp"
 #include "yolk/train/policy_file.hpp"
 #include "yolk/train/train.hpp"
@@ -57,9 +58,10 @@ Result<std::vector<float>> run_on_pool(std::span<const Device> devices, const Ro
     return returns;
 }
 
-bool depends_on_placement(std::span<const Device> devices) {
-    return devices.size() > 1 &&
-           std::ranges::any_of(devices, [](const Device& device) { return !device.findings().inexact_reason.empty(); });
+bool depends_on_placement(std::span<const Device> devices, const LoadedEnvironment* environment) {
+    if (devices.size() < 2) return false;
+    if (environment != nullptr && !environment->inexact_reason().empty()) return true;
+    return std::ranges::any_of(devices, [](const Device& device) { return !device.findings().inexact_reason.empty(); });
 }
 
 Result<std::vector<float>> run_on_one(const Device& device, const RolloutDesc& desc, std::span<const float> parameters,
@@ -91,7 +93,7 @@ Result<EvalOutcome> evaluate_policy(std::span<const Device> devices, const std::
                        .worst_return = statistics.worst,
                        .best_return = statistics.best,
                        .not_finite = statistics.not_finite,
-                       .depends_on_placement = depends_on_placement(devices)};
+                       .depends_on_placement = depends_on_placement(devices, options.own_environment.get())};
 }
 
 Result<EvalOutcome> evaluate_policy(const Device& device, const std::filesystem::path& policy,

@@ -156,6 +156,36 @@ TEST_P(own_environment, inexact_arithmetic_trains_in_fast_mode_only) {
     EXPECT_OK(train(device(), options));
 }
 
+TEST_P(own_environment, returns_of_inexact_ones_depend_on_placement) {
+    const std::vector<Device> both{device(), testing::device_beside(device_name()).device};
+    for (const bool inexact : {false, true}) {
+        const std::filesystem::path file =
+            inexact ? changed(kCartpole, "soft.glsl", "exact_sin(state.angle)", "sin(state.angle)") : kCartpole;
+        TrainOptions options = own_environment_run(file, folder_.path() / (inexact ? "soft" : "exact"));
+        options.evolution.determinism = inexact ? Determinism::Fast : Determinism::Exact;
+        ASSERT_OK_AND_ASSIGN(const TrainOutcome outcome, train(device(), options));
+        const EvalOptions eval{.episodes = 10, .own_environment = options.own_environment};
+        ASSERT_OK_AND_ASSIGN(const EvalOutcome evaluated, evaluate_policy(both, outcome.policy, eval));
+        EXPECT_EQ(evaluated.depends_on_placement, inexact);
+    }
+}
+
+// GLSL leaves the remainder of a negative int undefined, and devices differ; a division may end the process.
+TEST_P(own_environment, undefined_operations_do_not_train) {
+    const std::filesystem::path remainder =
+        changed(kCartpole, "rest.glsl", "exact_sin(state.angle)", "float((int(action) - 7) % 2)");
+    const auto refused = load_environment(remainder);
+    EXPECT_TRUE(expect_error(refused, ErrorKind::BadInput, "Use exact_divide or exact_remainder"));
+    const std::filesystem::path shift =
+        changed(kCartpole, "shift.glsl", "exact_sin(state.angle)", "float(1u << exact_bits(state.angle))");
+    TrainOptions options = own_environment_run(shift);
+    EXPECT_TRUE(expect_error(train(device(), options), ErrorKind::Unsupported, "exact_shift_left"));
+    options.evolution.determinism = Determinism::Fast;
+    EXPECT_OK(train(device(), options));
+    EXPECT_OK(train(device(), own_environment_run(changed(kCartpole, "whole.glsl", "exact_sin(state.angle)",
+                                                          "float(exact_remainder(int(action) - 7, 2))"))));
+}
+
 TEST_P(own_environment, the_twin_says_that_it_has_none) {
     EXPECT_TRUE(expect_error(train_twin(own_environment_run(kAcrobot)), ErrorKind::Unsupported,
                              "exact twin cannot run 'acrobot'"));

@@ -4,6 +4,7 @@
 // prefix. The kernel includes one environment only.
 #ifndef YOLK_EXACT_ENVIRONMENT_PRELUDE_H
 #define YOLK_EXACT_ENVIRONMENT_PRELUDE_H
+#include "yolk/exact/exact_integers.h"
 #include "yolk/exact/exact_math.h"
 
 #ifdef __cplusplus

@@ -35,7 +35,8 @@ EXACT_FUNCTION uint exact_f32_to_f16(uint bits) {
     uint normal = (magnitude - (112u << 23) + 0xFFFu + ((magnitude >> 13) & 1u)) >> 13;
     // Below, in units of 2^-24: the mantissa shifted by what its exponent lacks, 14 to 25 places.
     uint exponent = magnitude >> 23;
-    uint shift = exact_choose(exponent < 101u, 25u, 126u - exact_choose(exponent < 112u, exponent, 112u));
+    exponent = exact_choose(exponent < 101u, 101u, exponent);
+    uint shift = 126u - exact_choose(exponent < 112u, exponent, 112u);
     uint mantissa = (magnitude & 0x7FFFFFu) | 0x800000u;
     uint denormal = (mantissa + (1u << (shift - 1u)) - 1u + ((mantissa >> shift) & 1u)) >> shift;
     uint nan = 0x7E00u | ((magnitude >> 13) & 0x3FFu);

@@ -14,18 +14,21 @@
 
 namespace yolk::testing {
 
-/// Mutated files that a test makes: $YOLK_TEST_MUTATIONS, or `in_the_suite` where it is unset. Anything but a number
-/// from 1 on ends the process: a count that is silently another would claim what was not tested.
-[[nodiscard]] inline int mutation_count(int in_the_suite) {
-    const char* const text = std::getenv("YOLK_TEST_MUTATIONS");
+/// A count from an environment variable, or `in_the_suite` where it is unset. Anything but a number from 1 on ends the
+/// process: a count that is silently another would claim what was not tested.
+[[nodiscard]] inline int count_from(const char* variable, int in_the_suite) {
+    const char* const text = std::getenv(variable);
     if (text == nullptr) return in_the_suite;
     const std::string_view all(text);
     int count = 0;
     const auto [end, code] = std::from_chars(all.data(), all.data() + all.size(), count);
     if (code == std::errc() && end == all.data() + all.size() && count > 0) return count;
-    std::fprintf(stderr, "YOLK_TEST_MUTATIONS is '%s'; it is a number of files from 1 on.\n", text);
+    std::fprintf(stderr, "%s is '%s'; it must be a number from 1 on.\n", variable, text);
     std::abort();
 }
+
+/// Mutated files that a test makes.
+[[nodiscard]] inline int mutation_count(int in_the_suite) { return count_from("YOLK_TEST_MUTATIONS", in_the_suite); }
 
 /// Changes bytes: one to three of them overwritten, removed or inserted, by anything or by what JSON is made of; now
 /// and then the file is cut off. The same seed damages in the same way.
