@@ -2,7 +2,6 @@
 #include "spirv_module.hpp"
 
 #include <optional>
-#define SPV_ENABLE_UTILITY_CODE
 #include <spirv/unified1/spirv.hpp>
 
 #include "spirv_words.hpp"
