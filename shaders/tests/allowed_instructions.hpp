@@ -59,6 +59,9 @@ struct AllowedUndefined {
     constexpr std::string_view kStaged =
         "places of a tile's own rows and columns in the vectors that are staged for it "
         "(shaders/matmul/matmul_staging.glsl)";
+    constexpr std::string_view kPacked =
+        "loops end at INPUTS, OUTPUTS and RANK, and arrays have that many elements, or bytes of noise "
+        "(packed_network.glsl)";
     static const std::vector<AllowedUndefined> all{
         {"", "row_add(", {kAccessChain}, kRows, false},
         {"", "row_take_larger(", {kAccessChain}, kRows, false},
@@ -89,6 +92,9 @@ struct AllowedUndefined {
         {"rollout_", "apply_layer(", {kLoad, kAccessChain}, kLayers},
         {"rollout_", "choose_action(", {kAccessChain}, kLayers},
         {"rollout_", "parameter_operand(", {kAccessChain}, kLayers, false},
+        {"rollout_", "project_observation(", {kAccessChain}, kPacked, false},
+        {"rollout_", "add_low_rank(", {kAccessChain}, kPacked, false},
+        {"rollout_", "draw_word(", {kAccessChain}, "`room` is what a stream has left, as long as its factors", false},
         {"rollout_", "prepare_policy(", {kAccessChain}, "WORDS is even wherever a stream has words"},
     };
     return all;

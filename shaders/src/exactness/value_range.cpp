@@ -39,6 +39,13 @@ Leaf masked(Scalar kind, const Leaf& a, const Leaf& b) noexcept {
     return any_of(kind);
 }
 
+/// Of two known values.
+Leaf of_bits(std::uint32_t op, const Leaf& a, const Leaf& b) noexcept {
+    const auto x = static_cast<std::uint32_t>(a.low), y = static_cast<std::uint32_t>(b.low);
+    const std::int64_t word = op == spv::OpBitwiseAnd ? x & y : op == spv::OpBitwiseOr ? x | y : x ^ y;
+    return as_kind({.kind = Scalar::Uint, .low = word, .high = word}, a.kind);
+}
+
 /// Truncating division, where both signs are known and nothing is undefined.
 Leaf divided(std::uint32_t op, Scalar kind, const Leaf& a, const Leaf& b) noexcept {
     if (a.low < 0 || b.low <= 0) return any_of(kind);
@@ -144,9 +151,10 @@ Leaf range_of(std::uint32_t op, Scalar kind, const Value& operands) noexcept {
         case spv::OpSDiv:
         case spv::OpSRem:
         case spv::OpSMod: return divided(op, kind, a, b);
-        case spv::OpBitwiseAnd: return masked(kind, a, b);
+        case spv::OpBitwiseAnd: return a.low == a.high && b.low == b.high ? of_bits(op, a, b) : masked(kind, a, b);
         case spv::OpBitwiseOr:
         case spv::OpBitwiseXor:
+            if (a.low == a.high && b.low == b.high) return of_bits(op, a, b);
             if (a.low < 0 || b.low < 0) return any_of(kind);
             return between(kind, op == spv::OpBitwiseOr ? std::max(a.low, b.low) : 0,
                            all_bits_below(std::max(a.high, b.high)));
