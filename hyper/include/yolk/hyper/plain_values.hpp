@@ -192,6 +192,7 @@ template <class T>
         }
         return all;
     } else if constexpr (std::is_integral_v<T>) {
+        if (value.integer() == nullptr && !value.as_number()) return operand_error(index, value, "a number");
         const Result<std::int64_t> integer = value.as_integer();
         if (!integer || !std::in_range<T>(*integer)) return operand_error(index, value, "a whole number in range");
         return static_cast<T>(*integer);

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "yolk/hyper/graph.hpp"
 #include "yolk/hyper/value.hpp"
@@ -110,9 +111,11 @@ class Traced {
     Traced(Tensor value);  // NOLINT(google-explicit-constructor)
     template <std::same_as<bool> B>
     Traced(B value) : Traced(Value(value)) {}  // NOLINT(google-explicit-constructor)
+    /// An integer; beyond 64 bits with a sign the nearest number.
     template <std::integral I>
     requires(!std::same_as<I, bool> && !std::same_as<I, char>) Traced(I value)  // NOLINT(google-explicit-constructor)
-        : Traced(Value(static_cast<std::int64_t>(value))) {}
+        : Traced(std::in_range<std::int64_t>(value) ? Value(static_cast<std::int64_t>(value))
+                                                    : Value(static_cast<double>(value))) {}
     template <class T>  // text
     requires(std::is_convertible_v<const T&, std::string_view>)
         Traced(const T& text)  // NOLINT(google-explicit-constructor)
