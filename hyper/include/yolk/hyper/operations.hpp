@@ -39,8 +39,9 @@
 //   pack                               (value, ...) -> record; names: texts, a field for each
 //   field                              (record) -> value; name: text
 //   host_call                          (parameters, operand, ...) -> one value; the first operand is always the
-//                                      hyperfunction's parameters, a tensor (of shape [0] for one without) or a text.
-//                                      Equation::host runs. A model_call or schema_call is one, too (model_calls.hpp)
+//                                      hyperfunction's parameters, a tensor or a text; for one without, a literal
+//                                      tensor [0]. Equation::host runs. A model_call or schema_call is one, too
+//                                      (model_calls.hpp)
 //   call                               (operand, ...) -> the body's outputs; operands go to the body's inputs in order
 //   to_number                          (x): a tensor of one element or a number -> number
 //
