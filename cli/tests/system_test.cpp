@@ -69,6 +69,34 @@ TEST_F(system_command, dry_run_budget_and_host_functions) {
     EXPECT_THAT(whole.out, HasSubstr("step 20/20"));
     EXPECT_THAT(whole.out, HasSubstr("2110 host calls"));
 }
+TEST_F(system_command, without_tensor_work_needs_no_device) {
+    const auto without = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), "system");
+        return run_command(arguments, only("/nonexistent/icd.json"));
+    };
+    const std::vector<std::string> search{
+        "temperature",   "optimize", "--steps", "20",     "--population", "20",    "--sigma",
+        "0.1",           "--lr",     "0.1",     "--json", "--quiet",      "--out", file("t.safetensors"),
+        "--determinism", "exact"};
+    const Ran here = without(search);
+    ASSERT_EQ(here.code, 0) << here.err;
+    EXPECT_EQ(here.last()["state_hash"], run(search).last()["state_hash"]) << "as on a device";
+    EXPECT_GT(here.last()["best_reward"], here.last()["start_reward"]);
+    const Ran scored = without({"temperature", "evaluate", "--load", file("t.safetensors"), "--json"});
+    ASSERT_EQ(scored.code, 0) << scored.err;
+    EXPECT_EQ(scored.last()["reward"], here.last()["best_reward"]);
+    for (const char* const how : {"zero", "reset", "freeze", "perturb"}) {
+        const Ran ablated = without({"temperature", "ablate", "--how", how, "--json"});
+        EXPECT_EQ(ablated.code, 0) << how << ": " << ablated.err;
+    }
+    // The matrices of xor do; and who names a device gets it or an error.
+    const Ran tensors = without({"xor", "optimize", "--steps", "1"});
+    EXPECT_NE(tensors.code, 0);
+    EXPECT_THAT(tensors.err, HasSubstr("mesa-vulkan-drivers"));
+    const Ran named = without({"temperature", "optimize", "--steps", "1", "--device", "0"});
+    EXPECT_NE(named.code, 0);
+    EXPECT_THAT(named.err, HasSubstr("mesa-vulkan-drivers"));
+}
 TEST_F(system_command, takes_the_flags_of_a_search_that_train_takes) {
     const Ran ran = run({"xor",
                          "optimize",

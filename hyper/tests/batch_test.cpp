@@ -181,7 +181,7 @@ TEST(batch, of_host_functions_calls_them_for_each_element) {
     const Graph graph = traced("host", {{"x", number_type()}},
                                [&](std::span<const Traced> in) { return TracedValues{tool(in[0]) + 1.0}; });
     ASSERT_OK_AND_ASSIGN(const Graph batched, batch(graph, {.size = 3}));
-    ASSERT_OK_AND_ASSIGN(const auto results, call(batched, {.inputs = {vector({1, 2, 3})}, .parameters = {Tensor()}}));
+    ASSERT_OK_AND_ASSIGN(const auto results, call(batched, {.inputs = {vector({1, 2, 3})}}));
     EXPECT_EQ(results, std::vector<Value>{vector({3, 5, 7})});
     EXPECT_EQ(calls, 3);
 }
@@ -230,7 +230,7 @@ TEST(batch, of_a_loop_with_text_and_with_effects) {
     ASSERT_OK_AND_ASSIGN(const Graph masked, batch(graph_with(false), {.size = 3}));
     EXPECT_EQ(run(masked, inputs), outputs);
     ASSERT_OK_AND_ASSIGN(const Graph repeated, batch(graph_with(true), {.size = 3}));
-    ASSERT_OK_AND_ASSIGN(const auto results, call(repeated, {.inputs = inputs, .parameters = {Tensor()}}));
+    ASSERT_OK_AND_ASSIGN(const auto results, call(repeated, {.inputs = inputs}));
     EXPECT_EQ(results, outputs);
     EXPECT_EQ(calls, 3) << "only where a step was made";
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "yolk/hyper/control.hpp"
 #include "yolk/hyper/transforms.hpp"
 
 namespace yolk::hyper {
@@ -17,6 +18,7 @@ struct DerivativeCase {
     std::function<Result<std::vector<Atom>>(GraphBuilder&, const std::vector<Atom>&)> build;
     double low = -2.0, high = 2.0;  ///< of the inputs
     bool moves = true;              ///< its derivative is not 0 everywhere
+    std::string refused{};          ///< a part of the message, where it has no derivative
     std::string note{};             ///< what is special about it
 };
 
@@ -40,6 +42,17 @@ inline DerivativeCase still_case(std::string operation, std::vector<ValueType> i
 }
 
 [[nodiscard]] std::vector<DerivativeCase> derivative_cases();
+
+/// Of operations on texts, which no difference shows: how the outputs move, and what comes back, by hand.
+struct TextDerivativeCase {
+    std::string operation;
+    std::function<TracedValues(std::span<const Traced>)> function;
+    std::vector<Value> inputs, edits;
+    std::vector<Value> moved;     ///< of each output
+    std::vector<Value> feedback;  ///< on each output
+    std::vector<Value> back;      ///< to each input
+};
+[[nodiscard]] std::vector<TextDerivativeCase> text_derivative_cases();
 
 /// The graph of a case: inputs "x0", "x1", ...
 inline Graph graph_of(const DerivativeCase& of) {

@@ -222,13 +222,15 @@ TEST(executor, graphs_that_do_not_hold_are_refused) {
     Builder undefined;
     const VariableId x = undefined.input("x");
     const VariableId never = undefined.variable("never");
-    refused(undefined.outputs({undefined.equation("add", {x, never})}), "reads variable 1");
+    refused(undefined.outputs({undefined.equation("add", {x, never})}),
+            "reads variable 1, which nothing before it defines");
     Builder out_of_range;
     const VariableId y = out_of_range.input("x");
-    refused(out_of_range.outputs({out_of_range.equation("add", {y, VariableId(99)})}), "reads variable 99");
+    refused(out_of_range.outputs({out_of_range.equation("add", {y, VariableId(99)})}),
+            "names variable 99; there are 2");
     Builder output;
     output.input("x");
-    refused(output.outputs({VariableId(7)}), "reading the outputs of graph 'by hand'");
+    refused(output.outputs({VariableId(7)}), "output 0 names variable 7; there are 1");
 }
 
 TEST(executor, a_walk_shows_and_replaces_what_runs) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/hyper/hyperfunction.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +11,8 @@
 #include <thread>
 
 #include "fixtures.hpp"
+#include "yolk/hyper/control.hpp"
+#include "yolk/hyper/graph_text.hpp"
 #include "yolk/hyper/system.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -101,7 +104,21 @@ TEST(hyperfunction, names_are_unique_in_a_system) {
     const auto one = hyperfunction("f", Factor{}, [](const Factor& p, double x) { return p.factor * x; });
     const auto other = hyperfunction("f", Factor{}, [](const Factor& p, double x) { return p.factor + x; });
     System system("s", [=](const Inputs& in) { return other(one(in["x"])); });
-    EXPECT_THAT(refusal(system.call({{"x", 1.0}})), HasSubstr("Two hyperfunctions are called 'f'"));
+    // One above the other: their lines tell them apart.
+    const std::uint32_t line = one.parts().made_at.line();
+    EXPECT_EQ(other.parts().made_at.line(), line + 1);
+    const std::string both = fmt::format(
+        "'f': one is a struct of 1 fields (hyperfunction_test.cpp:{}), the other a struct of 1 fields "
+        "(hyperfunction_test.cpp:{})",
+        line, line + 1);
+    EXPECT_THAT(refusal(system.call({{"x", 1.0}})), HasSubstr("Two hyperfunctions are called " + both));
+    const std::pair<std::string, ValueType> input("x", {ValueKind::Number, {}});
+    EXPECT_THAT(refusal(trace("t", std::span(&input, 1),
+                              [&](std::span<const Traced> in) { return TracedValues{other(one(in[0]))}; })),
+                HasSubstr(both));
+    ASSERT_OK_AND_ASSIGN(const TracedExample traced,
+                         System("s", [=](const Inputs& in) { return one(in["x"]); }).trace({{{"x", 1.0}}, {}}));
+    EXPECT_THAT(to_text(traced.graph).value(), HasSubstr("call 0 of \"f\", hyperfunction_test.cpp:"));
     System copies("s", [=](const Inputs& in) {
         const AnyHyperfunction copy = one;
         return copy(one(in["x"]));

@@ -180,7 +180,7 @@ TEST(loop_derivatives, name_what_has_no_rule) {
         return all;
     };
     ASSERT_OK_AND_ASSIGN(const Graph pulled, pullback(graph, options));
-    EXPECT_EQ(run(pulled, {5.0, 1.0}, {Tensor()}), (std::vector<Value>{30.0, 6.0, vector({})}));
+    EXPECT_EQ(run(pulled, {5.0, 1.0}), (std::vector<Value>{30.0, 6.0}));
 }
 
 TEST(loop_derivatives, of_a_custom_call_go_by_its_own_rule) {

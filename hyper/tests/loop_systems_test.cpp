@@ -181,9 +181,10 @@ TEST(loop_placement, is_that_of_the_unrolled_form) {
     System system = walker();
     ASSERT_OK_AND_ASSIGN(const TracedExample trace, system.trace(walks(0)[0]));
     const std::vector<std::string> groups{"w", "b"};
-    for (const PlacedEquation& placed : place(trace.graph, groups)) EXPECT_NE(placed.placement, Placement::Host);
+    const std::vector<PlacedEquation> all = place(trace.graph, groups).value();
+    for (const PlacedEquation& placed : all) EXPECT_NE(placed.placement, Placement::Host);
     const std::vector<std::string> none{"f"};
-    EXPECT_EQ(place(trace.graph, none).front().placement, Placement::Device);
+    EXPECT_EQ(place(trace.graph, none).value().front().placement, Placement::Device);
 }
 
 /// Scores of classes and a length, both of a candidate.

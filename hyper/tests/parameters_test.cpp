@@ -52,7 +52,8 @@ TEST(parameters, coordinates_of_equal_reach) {
     const std::vector<float> coordinates = to_coordinates(knob_fields(), natural);
     EXPECT_NEAR(coordinates[0], -1.0, 1e-6) << "a log scale: the middle of 1e-4 ... 1 is two halves below 0";
     EXPECT_THAT(std::vector<float>(coordinates.begin() + 1, coordinates.end()),
-                ElementsAre(0.75F, 2.0F, 0.0F, 1.0F, 0.0F));
+                ElementsAre(0.3F, 0.1F, 0.0F, 0.1F, 0.0F))
+        << "1 ... 9 in steps of .1; a boolean flips at .05, a choice leads by .1";
     const std::vector<float> again = to_natural(knob_fields(), coordinates);
     EXPECT_NEAR(again[0], 0.01F, 1e-8);
     EXPECT_THAT(std::vector<float>(again.begin() + 1, again.end()), ElementsAre(3.0F, 1.0F, 1.0F));
@@ -62,14 +63,14 @@ TEST(parameters, decoding_keeps_the_bounds) {
     const float far = 1e6F;
     EXPECT_THAT(to_natural(knob_fields(), std::vector<float>{far, far, far, 0.0F, 0.0F, far}),
                 ElementsAre(1.0F, 9.0F, 1.0F, 2.0F));
-    const std::vector<float> low = to_natural(knob_fields(), std::vector<float>{-far, -far, -far, 0.5F, 0.5F, 0.0F});
+    const std::vector<float> low = to_natural(knob_fields(), std::vector<float>{-far, -far, -far, 0.05F, 0.05F, 0.0F});
     EXPECT_THAT(low, ElementsAre(1e-4F, 1.0F, 0.0F, 0.0F)) << "of equal choices the first";
-    std::vector<float> coordinates{far, -far, far, far, -far, 0.5F};
+    std::vector<float> coordinates{far, -far, far, far, -far, 0.05F};
     clamp_coordinates(knob_fields(), coordinates);
     EXPECT_NEAR(coordinates[0], 0.0F, 1e-6);
     EXPECT_THAT(std::vector<float>(coordinates.begin() + 1, coordinates.end()),
-                ElementsAre(0.25F, 2.0F, 1.0F, 0.0F, 0.5F));
-    EXPECT_THAT(to_natural(knob_fields(), std::vector<float>{0.0F, 0.9F, 0.0F, 0.0F, 0.0F, 0.0F}),
+                ElementsAre(0.1F, 0.1F, 0.1F, 0.0F, 0.05F));
+    EXPECT_THAT(to_natural(knob_fields(), std::vector<float>{0.0F, 0.36F, 0.0F, 0.0F, 0.0F, 0.0F}),
                 ElementsAre(1.0F, 4.0F, 0.0F, 0.0F))
         << "integers are the nearest";
 }

@@ -251,15 +251,15 @@ TEST(population_place, equations_say_where_they_run) {
     const ParameterSet set = knob_vector_and_matrix();
     const TracedExample example = mixed_example(set, 0, scaled_sum());
     const std::vector<std::string> all{"knob", "v", "w"};
-    const std::vector<PlacedEquation> placed = place(example.graph, all);
+    const std::vector<PlacedEquation> placed = place(example.graph, all).value();
     using enum Placement;
     const Placement wanted[] = {Device, Device, Device, Host, Device, Device};
     ASSERT_EQ(placed.size(), 6U);
     for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(placed[i].placement, wanted[i]) << i;
     EXPECT_EQ(placed[3].reason, "host function");
     const std::vector<std::string> knob{"knob"};
-    EXPECT_EQ(place(example.graph, knob)[2].placement, Data);
-    EXPECT_EQ(place(example.graph, knob)[4].placement, Device);
+    EXPECT_EQ(place(example.graph, knob).value()[2].placement, Data);
+    EXPECT_EQ(place(example.graph, knob).value()[4].placement, Device);
 }
 
 }  // namespace

@@ -107,8 +107,8 @@ TEST(outputs_of_a_trace, are_named_and_the_pack_is_gone) {
     EXPECT_THAT(operations_of(trace.graph), ElementsAre("linear", "max"));
     EXPECT_EQ(trace.values.size(), trace.graph.variables.size());
     EXPECT_OK(validate(trace.graph));
-    EXPECT_THAT(to_text(trace.graph), HasSubstr("\"best\""));
-    EXPECT_THAT(to_svg(trace.graph), HasSubstr("best = "));
+    EXPECT_THAT(to_text(trace.graph).value(), HasSubstr("\"best\""));
+    EXPECT_THAT(to_svg(trace.graph).value(), HasSubstr("best = "));
     // Packed early, and read by something else as well.
     const auto both = hyperfunction("both", NoParameters{}, [](const Traced& x) {
         return std::tuple{x * 2.0, exp(x)};

@@ -60,7 +60,7 @@ TEST(sched, stages_of_host_functions_overlap) {
     ASSERT_OK_AND_ASSIGN(const Graph staged, sched(inner));
     ASSERT_OK(validate(staged));
     EXPECT_EQ(std::ranges::count(operations_of(*staged.equations[0].bodies[0]), "parallel"), 4);
-    const GraphArguments arguments{.inputs = {2.0}, .parameters = {Tensor()}};
+    const GraphArguments arguments{.inputs = {2.0}};
     auto pool = HostPool::create();
     ASSERT_OK_AND_ASSIGN(const auto overlapped, call_async(staged, arguments, *pool));
     EXPECT_EQ(arrived, 16);
@@ -94,7 +94,7 @@ TEST(sched, passes_errors_on) {
     const Graph graph = rounds([&](const Traced& x) { return picky(x); });
     ASSERT_OK_AND_ASSIGN(const Graph staged, sched(graph));
     auto pool = HostPool::create();
-    const auto results = call_async(staged, {.inputs = {0.0}, .parameters = {Tensor()}}, *pool);
+    const auto results = call_async(staged, {.inputs = {0.0}}, *pool);
     EXPECT_THAT(refusal(results), AllOf(HasSubstr("'picky'"), HasSubstr("too large: 3")));
 }
 
@@ -195,7 +195,7 @@ TEST(memo, knows_equal_work_again) {
         return TracedValues{tool(in[0]) + tool(in[0] * 1.0), checkpoint(in[0], "x")};
     });
     Memo memo;
-    const auto with = [&](double x) { return call(graph, {.inputs = {x}, .parameters = {Tensor()}}, memo).value(); };
+    const auto with = [&](double x) { return call(graph, {.inputs = {x}}, memo).value(); };
     EXPECT_EQ(with(3.0), (std::vector<Value>{12.0, 3.0}));
     EXPECT_EQ(calls, 1) << "both ask the same";
     EXPECT_EQ(with(3.0), (std::vector<Value>{12.0, 3.0}));

@@ -18,9 +18,9 @@ TEST(system, chains_host_functions) {
     EXPECT_EQ(system.function_runs(), 3U);
     const auto traces = system.trace_all(examples);
     ASSERT_TRUE(traces);
-    EXPECT_EQ(stages((*traces)[0].graph), (std::vector<std::uint32_t>{0, 1}));
+    EXPECT_EQ(stages((*traces)[0].graph).value(), (std::vector<std::uint32_t>{0, 1}));
     EXPECT_TRUE(validate((*traces)[0].graph));
-    EXPECT_EQ(signature((*traces)[0].graph), signature((*traces)[1].graph));
+    EXPECT_EQ(signature((*traces)[0].graph).value(), signature((*traces)[1].graph).value());
 }
 
 TEST(system, runs_tensor_bodies) {

@@ -33,7 +33,10 @@ Result<void> open_pool(OpenSystem& open, const SystemFlags& flags, const evolve:
 }
 
 Result<void> open_one(OpenSystem& open, const SystemFlags& flags) {
-    YOLK_TRY(open.context, open_context(flags.common));
+    Result<Context> context = open_context(flags.common);
+    // A system without tensor work needs none; one that does says so when it comes to it.
+    if (!context && flags.common.device.empty()) return {};
+    YOLK_TRY(open.context, std::move(context));
     open.remember.emplace(open.context->device());
     open.task.system->use(*open.context);
     return {};

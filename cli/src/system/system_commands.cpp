@@ -78,10 +78,16 @@ Result<int> run_graph(const MakeSystemTask& make, const GraphFlags& flags) {
         // Populations vary numbers; texts are the same for all candidates.
         if (group.spec.optimize && !group.spec.is_text) groups.push_back(group.spec.name);
     }
-    const std::vector<hyper::PlacedEquation> placed = place(traced.graph, groups);
-    if (!flags.dot.empty()) YOLK_TRY_VOID(write_file_atomically(flags.dot, to_dot(traced.graph, placed)));
-    if (!flags.svg.empty()) YOLK_TRY_VOID(write_file_atomically(flags.svg, to_svg(traced.graph, placed)));
-    std::string text = to_text(traced.graph, placed);
+    YOLK_TRY(const std::vector<hyper::PlacedEquation> placed, place(traced.graph, groups));
+    if (!flags.dot.empty()) {
+        YOLK_TRY(const std::string dot, to_dot(traced.graph, placed));
+        YOLK_TRY_VOID(write_file_atomically(flags.dot, dot));
+    }
+    if (!flags.svg.empty()) {
+        YOLK_TRY(const std::string svg, to_svg(traced.graph, placed));
+        YOLK_TRY_VOID(write_file_atomically(flags.svg, svg));
+    }
+    YOLK_TRY(std::string text, to_text(traced.graph, placed));
     while (text.ends_with('\n')) text.pop_back();
     if (flags.common.json) {
         print_json(Json{{"system", task.system->name()}, {"graph", text}, {"notes", traced.notes}});

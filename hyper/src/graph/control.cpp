@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "caught.hpp"
 #include "graph_copy.hpp"
@@ -338,10 +339,14 @@ Traced custom_call(const std::string& name, std::span<const Traced> operands,
 
 Result<Graph> trace(const std::string& name, std::span<const std::pair<std::string, ValueType>> inputs,
                     const std::function<TracedValues(std::span<const Traced>)>& function) {
-    const auto tracer = Tracer::create_body(name, nullptr, [](const AnyHyperfunction& called) -> Result<Value> {
+    using Functions = std::map<std::string, std::shared_ptr<const AnyHyperfunction::Parts>>;
+    const auto registrar = [functions = Functions()](const AnyHyperfunction& called) mutable -> Result<Value> {
+        const auto known = functions.emplace(called.name(), called.shared_parts()).first;
+        if (known->second.get() != &called.parts()) return two_of_one_name(*known->second, called.parts());
         const ParameterSpec& spec = called.parts().spec;
         return spec.is_text ? Value("") : Value(Tensor::filled(spec.shape, 0.0F));
-    });
+    };
+    const auto tracer = Tracer::create_body(name, nullptr, registrar);
     const Tracer::Scope scope(tracer);
     std::vector<Traced> inside;
     for (const auto& [key, type] : inputs) inside.push_back(tracer->input(key, blank_of(type)));

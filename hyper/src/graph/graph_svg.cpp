@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "graph_labels.hpp"
+#include "operations_impl.hpp"
+#include "valid_graph.hpp"
 #include "yolk/core/markup.hpp"
 #include "yolk/hyper/graph_text.hpp"
 
@@ -40,10 +43,10 @@ std::vector<Box> boxes_of(const Graph& graph, std::span<const PlacedEquation> pl
     const auto type = [&](VariableId id) { return to_string(graph.variables[id.value].type); };
     const auto reads = [&](std::span<const Atom> atoms) {
         std::vector<std::size_t> list;
+        std::set<std::size_t> known;
         for (const Atom& atom : atoms) {
             const auto* id = std::get_if<VariableId>(&atom);
-            if (id != nullptr && std::ranges::find(list, maker[id->value]) == list.end())
-                list.push_back(maker[id->value]);
+            if (id != nullptr && known.insert(maker[id->value]).second) list.push_back(maker[id->value]);
         }
         return list;
     };
@@ -58,11 +61,12 @@ std::vector<Box> boxes_of(const Graph& graph, std::span<const PlacedEquation> pl
                          .tooltip = parameter.group,
                          .colour = kGroup});
     }
-    const std::vector<std::uint32_t> stage = stages(graph);
+    const std::vector<std::uint32_t> stage = stages_of(graph);
     std::size_t last = 0;
     for (std::size_t i = 0; i < graph.equations.size(); ++i) {
         const Equation& equation = graph.equations[i];
         std::string tooltip = fmt::format("stage {} {}", stage[i], label(placed, i));
+        if (equation.made_at) tooltip += ' ' + line_of(equation);
         for (const auto& attribute : equation.attributes) tooltip.append(" ").append(label(attribute));
         std::string detail = equation.results.empty() ? "" : type(equation.results[0]);
         if (!equation.hyperfunction.empty()) detail.insert(0, ": ").insert(0, equation.hyperfunction);
@@ -126,7 +130,8 @@ std::string legend() {
 
 }  // namespace
 
-std::string to_svg(const Graph& graph, std::span<const PlacedEquation> placed) {
+Result<std::string> to_svg(const Graph& graph, std::span<const PlacedEquation> placed) {
+    YOLK_TRY_VOID(validate(graph));
     std::vector<Box> boxes = boxes_of(graph, placed);
     const std::size_t rows = arrange(boxes);
     const double width = boxes.back().x + kBoxWidth + kMargin;

@@ -9,6 +9,7 @@
 
 #include "graph_labels.hpp"
 #include "operations_impl.hpp"
+#include "valid_graph.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -40,19 +41,24 @@ std::string equation_line(const Graph& graph, std::size_t index, std::uint32_t s
     for (const VariableId id : equation.results) results.push_back(with_type(graph, id));
     std::string line = fmt::format("{} = {}", results.empty() ? "()" : fmt::format("{}", fmt::join(results, ", ")),
                                    clean(title(equation), kNameLength));
-    for (const Atom& operand : equation.operands) line += ' ' + clean(label(operand), kNameLength);
+    for (const Atom& operand : equation.operands) {
+        // Of a function without parameters.
+        if (equation.host != nullptr && operand == Atom(Value(Tensor()))) continue;
+        line += ' ' + clean(label(operand), kNameLength);
+    }
     for (const auto& attribute : equation.attributes) line += ' ' + clean(label(attribute), kNameLength);
     line += fmt::format("  # stage {}", stage);
     if (const std::string where = label(placed, index); !where.empty()) line += ", " + where;
     if (!equation.hyperfunction.empty())
         line += fmt::format(", call {} of {}", equation.call, in_quotes(equation.hyperfunction));
+    if (equation.made_at) line += ", " + line_of(equation);
     for (const std::string& tag : equation.tags) line += fmt::format(", tag {}", in_quotes(tag));
     return line;
 }
 
 void append_text(std::string& text, const Graph& graph, std::span<const PlacedEquation> placed,
                  const std::string& indent) {
-    const std::vector<std::uint32_t> stage = stages(graph);
+    const std::vector<std::uint32_t> stage = stages_of(graph);
     const std::uint32_t count = stage.empty() ? 0 : *std::ranges::max_element(stage) + 1;
     text += fmt::format("{}graph {}: {} equations in {} stages\n", indent, in_quotes(graph.name), stage.size(), count);
     for (const auto& [name, id] : graph.inputs)
@@ -124,13 +130,15 @@ std::string title(const Equation& equation) {
     return fmt::format("{} {}", shown_name(equation), in_quotes(equation.host->name));
 }
 
-std::string to_text(const Graph& graph, std::span<const PlacedEquation> placed) {
+Result<std::string> to_text(const Graph& graph, std::span<const PlacedEquation> placed) {
+    YOLK_TRY_VOID(validate(graph));
     std::string text;
     append_text(text, graph, placed, "");
     return text;
 }
 
-std::string to_dot(const Graph& graph, std::span<const PlacedEquation> placed) {
+Result<std::string> to_dot(const Graph& graph, std::span<const PlacedEquation> placed) {
+    YOLK_TRY_VOID(validate(graph));
     std::string dot = fmt::format("digraph {} {{\n  rankdir=LR;\n  node [shape=box, style=filled, fillcolor=white];\n",
                                   dot_string(graph.name));
     std::vector<std::string> maker(graph.variables.size());
@@ -151,7 +159,7 @@ std::string to_dot(const Graph& graph, std::span<const PlacedEquation> placed) {
                                    dot_string(to_string(graph.variables[id->value].type)));
         }
     };
-    const std::vector<std::uint32_t> stage = stages(graph);
+    const std::vector<std::uint32_t> stage = stages_of(graph);
     std::vector<std::string> ranks(graph.equations.size());
     for (std::size_t i = 0; i < graph.equations.size(); ++i) {
         const Equation& equation = graph.equations[i];

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "group_value.hpp"
+#include "operations_impl.hpp"
 #include "population_place.hpp"
 #include "tracer.hpp"
 #include "yolk/core/json.hpp"
@@ -62,6 +63,13 @@ FieldsOf<LmTokenParam> fields_of(const LmTokenParam*) {
             field_of("frequency_penalty", &LmTokenParam::frequency_penalty).between(-2.0, 2.0),
             field_of("top_k", &LmTokenParam::top_k).between(1.0, 1000.0).log(),
             field_of("max_tokens", &LmTokenParam::max_tokens).between(1.0, 32768.0).log()};
+}
+
+Error two_of_one_name(const AnyHyperfunction::Parts& one, const AnyHyperfunction::Parts& other) {
+    return bad_input(
+        "Two hyperfunctions are called '{}': one is {} ({}), the other {} ({}). Names are unique in a system; rename "
+        "one, or make it once, outside the function that calls it.",
+        one.spec.name, described(one.spec), line_of(one.made_at), described(other.spec), line_of(other.made_at));
 }
 
 AnyHyperfunction::AnyHyperfunction(Parts parts) : parts_(std::make_shared<const Parts>(std::move(parts))) {}

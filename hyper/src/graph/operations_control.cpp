@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "operations_impl.hpp"
-#include "yolk/hyper/executor.hpp"
+#include "valid_graph.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -74,7 +74,7 @@ Result<std::size_t> count_attribute(const Equation& equation, std::string_view n
     return static_cast<std::size_t>(count);
 }
 
-Result<Values> call_body(const Graph& body, Values inputs) { return call(body, {.inputs = std::move(inputs)}); }
+Result<Values> call_body(const Graph& body, Values inputs) { return call_valid(body, {.inputs = std::move(inputs)}); }
 
 // --- switch
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "yolk/hyper/hyperfunction.hpp"
 #include "yolk/hyper/operations.hpp"
 #include "yolk/primitives/fields.hpp"
 
@@ -38,6 +39,8 @@ using Values = std::vector<Value>;
 [[nodiscard]] std::string_view shown_name(const Equation& equation);
 /// "Host function 'f'", or what model call it is: the beginning of a sentence.
 [[nodiscard]] std::string described(const HostFunction& function);
+/// "one is a matrix [2, 3] (model.cpp:12), the other a text (model.cpp:15)": two hyperfunctions of one name.
+[[nodiscard]] Error two_of_one_name(const AnyHyperfunction::Parts& one, const AnyHyperfunction::Parts& other);
 /// Types of its results. Errors name the equation: its operation, hyperfunction, line.
 [[nodiscard]] Result<Types> checked_types(const Equation& equation, std::span<const ValueType> operands);
 /// Errors: another number of operands.

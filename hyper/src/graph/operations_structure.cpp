@@ -8,7 +8,7 @@
 #include "group_value.hpp"
 #include "heard_calls.hpp"
 #include "operations_impl.hpp"
-#include "yolk/hyper/executor.hpp"
+#include "valid_graph.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -156,7 +156,7 @@ Result<Types> call_types(const Equation& equation, std::span<const ValueType> op
 }
 
 Result<Values> evaluate_call(const Equation& equation, std::span<const Value> operands) {
-    return call(*equation.bodies[0], {.inputs = {operands.begin(), operands.end()}});
+    return call_valid(*equation.bodies[0], {.inputs = {operands.begin(), operands.end()}});
 }
 
 constexpr std::array kStructureOperations{

@@ -22,10 +22,20 @@ const std::string& name_of(const ParameterGroup& group) { return group.spec.name
 
 std::string named(const Field& field) { return field.name.empty() ? "A field" : fmt::format("Field '{}'", field.name); }
 
-/// Half the range: what one unit of a search coordinate is.
+// Distances in coordinates, against the default sigma of .05 and draws of at most 3.25 sigma: noise that does not reach
+// the next value says nothing of it, and the search stands still.
+constexpr double kReach = 0.05;      ///< of a boolean or an integer, at most: 16 % of the members have the next value
+constexpr double kChoiceLead = 0.1;  ///< 8 % have a given other option: two coordinates draw
+
+/// What one unit of a search coordinate is: half the range, and more where few values are in it.
 double unit_of(const Field& field) {
-    if (field.scale == FieldScale::Log) return 0.5 * std::log(field.upper / field.lower);
-    return 0.5 * (field.upper - field.lower);
+    if (field.kind == FieldKind::Boolean) return 0.5 / kReach;
+    const bool is_log = field.scale == FieldScale::Log;
+    const double half = 0.5 * (is_log ? std::log(field.upper / field.lower) : field.upper - field.lower);
+    if (field.kind != FieldKind::Integer) return half;
+    const double least = std::ceil(field.lower);  // where values are furthest apart on a log scale
+    const double step = is_log ? std::log((least + 0.5) / least) : 0.5;
+    return std::max(half, step / kReach);
 }
 
 double coordinate_of(const Field& field, double natural) {
@@ -33,7 +43,7 @@ double coordinate_of(const Field& field, double natural) {
 }
 
 std::pair<float, float> coordinate_bounds(const Field& field) {
-    if (field.kind == FieldKind::Choice) return {0.0F, 1.0F};
+    if (field.kind == FieldKind::Choice) return {0.0F, static_cast<float>(kChoiceLead)};
     return {static_cast<float>(coordinate_of(field, field.lower)),
             static_cast<float>(coordinate_of(field, field.upper))};
 }
@@ -83,13 +93,6 @@ Result<void> validate(const Field& field) {
         return bad_input("{} has the default {}; its bounds are {} to {}.", named(field), field.initial, field.lower,
                          field.upper);
     return {};
-}
-
-std::string described(const ParameterSpec& spec) {
-    if (spec.is_text) return "a text";
-    if (!spec.fields.empty()) return fmt::format("a struct of {} fields", spec.fields.size());
-    if (spec.shape == Shape{0}) return "without parameters";
-    return fmt::format("{} {}", spec.is_matrix() ? "a matrix" : "a vector", spec.shape.to_string());
 }
 
 Result<void> validate(const ParameterSpec& spec) {
@@ -153,6 +156,13 @@ Result<void> validate_text(const ParameterSpec& spec, std::string_view text) {
 
 }  // namespace
 
+std::string described(const ParameterSpec& spec) {
+    if (spec.is_text) return "a text";
+    if (!spec.fields.empty()) return fmt::format("a struct of {} fields", spec.fields.size());
+    if (spec.shape == Shape{0}) return "without parameters";
+    return fmt::format("{} {}", spec.is_matrix() ? "a matrix" : "a vector", spec.shape.to_string());
+}
+
 Value ParameterGroup::value() const { return spec.is_text ? Value(text) : Value(values); }
 Value ParameterGroup::initial_value() const { return spec.is_text ? Value(initial_text) : Value(initial); }
 
@@ -180,7 +190,7 @@ std::vector<float> to_coordinates(std::span<const Field> fields, std::span<const
         const Field& field = fields[i];
         if (field.kind == FieldKind::Choice) {
             for (std::size_t c = 0; c < field.choices.size(); ++c)
-                coordinates.push_back(static_cast<float>(c) == natural[i] ? 1.0F : 0.0F);
+                coordinates.push_back(static_cast<float>(c) == natural[i] ? static_cast<float>(kChoiceLead) : 0.0F);
         } else {
             const double inside = std::clamp(double{natural[i]}, field.lower, field.upper);
             coordinates.push_back(static_cast<float>(coordinate_of(field, inside)));

@@ -87,8 +87,8 @@ Traced Tracer::input(const std::string& name, Value value) {
 }
 
 Traced Tracer::parameters(const std::string& group, const Value& value) {
-    const bool has_any = value.tensor() == nullptr || value.tensor()->shape() != Shape{0};
-    Traced traced = variable(value, group, has_any);
+    if (value == Value(Tensor())) return Traced(value);  // no parameters, no variable
+    Traced traced = variable(value, group, true);
     trace_.graph.parameters.push_back({traced.variable_, group});
     groups_.emplace(group, traced.variable_);
     return traced;

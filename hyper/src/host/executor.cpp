@@ -11,6 +11,7 @@
 #include "graph_copy.hpp"
 #include "group_value.hpp"
 #include "host_pool.hpp"
+#include "valid_graph.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -34,7 +35,6 @@ class Overlapped {
           values_(std::move(values)),
           pool_(pool),
           missing_(graph.equations.size()),
-          done_(graph.equations.size()),
           readers_(graph.variables.size()) {}
 
     Result<std::vector<Value>> run();
@@ -51,7 +51,6 @@ class Overlapped {
     KnownValues values_;
     HostPool& pool_;
     std::vector<std::size_t> missing_;               ///< operands that are not known yet, by equation
-    std::vector<bool> done_;                         ///< by equation
     std::vector<std::vector<std::size_t>> readers_;  ///< equations, by variable
     std::set<std::size_t> ready_;                    ///< tensor equations
     std::size_t in_flight_ = 0;
@@ -64,13 +63,9 @@ void Overlapped::find_readers() {
     for (std::size_t i = 0; i < graph_.equations.size(); ++i) {
         for (const Atom& atom : graph_.equations[i].operands) {
             const VariableId* const id = std::get_if<VariableId>(&atom);
-            if (id == nullptr) continue;
-            if (id->value >= values_.size()) {
-                ++missing_[i];  // never becomes ready; named in the end
-            } else if (!values_[id->value].has_value()) {
-                ++missing_[i];
-                readers_[id->value].push_back(i);
-            }
+            if (id == nullptr || values_[id->value].has_value()) continue;
+            ++missing_[i];
+            readers_[id->value].push_back(i);
         }
     }
 }
@@ -87,10 +82,6 @@ void Overlapped::make_ready(std::size_t equation) {
     if (!operands) return fail(equation, std::move(operands).error());
     if (of.host == nullptr)
         return start(equation, {.function = as_host_function(of), .operands = *std::move(operands)});
-    if (operands->empty() || !is_group_value(operands->front())) {
-        return fail(equation, bad_input("The first operand of a host call is its parameters, a tensor or a text.")
-                                  .while_doing(describe(graph_, equation)));
-    }
     const Value parameters = std::move(operands->front());
     operands->erase(operands->begin());
     start(equation, host_task_of(of.host, parameters, *std::move(operands), describe(graph_, equation)));
@@ -117,7 +108,6 @@ void Overlapped::finish(std::size_t equation, Result<std::vector<Value>> results
     if (Result<void> stored = store_results(graph_, equation, *std::move(results), values_); !stored) {
         return fail(equation, std::move(stored).error());
     }
-    done_[equation] = true;
     for (const VariableId result : graph_.equations[equation].results) {
         for (const std::size_t reader : readers_[result.value]) {
             if (--missing_[reader] == 0) make_ready(reader);
@@ -157,15 +147,13 @@ Result<std::vector<Value>> Overlapped::run() {
         finish(next, std::move(results));
     }
     if (error_.has_value()) return *std::move(error_);
-    for (std::size_t i = 0; i < graph_.equations.size(); ++i) {
-        if (!done_[i]) return read_operands(graph_, i, values_);  // of a graph that is not valid
-    }
     return read_outputs(graph_, values_);
 }
 
 }  // namespace
 
 Result<Walk> Walk::create(const Graph& graph, const GraphArguments& arguments) {
+    YOLK_TRY_VOID(validate(graph));
     Walk walk;
     walk.graph_ = &graph;
     YOLK_TRY(walk.values_, bind_arguments(graph, arguments));
@@ -203,12 +191,22 @@ Result<std::vector<Value>> Walk::outputs() const {
 }
 
 Result<std::vector<Value>> call(const Graph& graph, const GraphArguments& arguments) {
-    YOLK_TRY(Walk walk, Walk::create(graph, arguments));
-    while (walk.next() != nullptr) YOLK_TRY_VOID(walk.step());
-    return walk.outputs();
+    YOLK_TRY_VOID(validate(graph));
+    return call_valid(graph, arguments);
+}
+
+Result<std::vector<Value>> call_valid(const Graph& graph, const GraphArguments& arguments) {
+    YOLK_TRY(KnownValues values, bind_arguments(graph, arguments));
+    for (std::size_t i = 0; i < graph.equations.size(); ++i) {
+        YOLK_TRY(const std::vector<Value> operands, read_operands(graph, i, values));
+        YOLK_TRY(std::vector<Value> results, evaluate_at(graph, i, operands));
+        YOLK_TRY_VOID(store_results(graph, i, std::move(results), values));
+    }
+    return read_outputs(graph, values);
 }
 
 Result<std::vector<Value>> call_async(const Graph& graph, const GraphArguments& arguments, HostPool& pool) {
+    YOLK_TRY_VOID(validate(graph));
     // What is inside a body waits for all of the body's operands, and runs in one thread: bodies that are parallel are
     // unfolded, and so are calls around them.
     if (std::ranges::any_of(graph.equations, holds_parallel)) {

@@ -12,10 +12,6 @@
 
 namespace yolk::hyper {
 
-[[nodiscard]] inline bool is_group_value(const Value& value) noexcept {
-    return value.tensor() != nullptr || value.text() != nullptr;
-}
-
 /// The call points to the value and the operands.
 [[nodiscard]] inline HostCall host_call_of(const Value& group, std::span<const Value> operands) {
     HostCall call{.parameters = {}, .operands = operands, .stop = {}};

@@ -46,7 +46,7 @@ Result<void> PopulationEvaluator::Impl::make_evaluator(const Resources& resource
             return {};
         }
     }
-    device = std::make_unique<DeviceEvaluator>(*dispatcher, resources.pool, examples, options, kPlans);
+    device = std::make_unique<DeviceEvaluator>(dispatcher, resources.pool, examples, options, kPlans);
     return {};
 }
 
@@ -54,8 +54,6 @@ Result<PopulationEvaluator> PopulationEvaluator::create(const Resources& resourc
                                                         std::span<const TracedExample> traced,
                                                         const ParameterSet& parameters,
                                                         const PopulationOptions& options) {
-    if (resources.dispatcher == nullptr && resources.devices == nullptr)
-        return bad_input("A population evaluator needs a dispatcher: where tensor equations run.");
     YOLK_TRY(ExampleSet examples,
              ExampleSet::create(traced, parameters, options.examples_change, options.most_unrolled));
     auto impl = std::make_unique<Impl>(Impl{.examples = std::move(examples)});

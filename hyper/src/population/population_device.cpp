@@ -30,16 +30,17 @@ Result<Program*> DeviceEvaluator::program_for(const Question& question) {
         latest.version = examples_->version();
         return latest.program.get();
     }
-    const Program::Options wanted{
-        .members_per_chunk =
-            options_.max_batch_size == 0 ? 0 : std::max(1U, options_.max_batch_size / examples_->count()),
-        .budget_bytes = options_.memory_budget_bytes > 0 ? options_.memory_budget_bytes
-                                                         : quarter_of_the_heap(dispatcher_->device()),
-        .antithetic = question.perturbations.antithetic,
-        .determinism = options_.determinism,
-        .kept_plans = kept_plans_,
-        .plain_outputs = options_.plain_outputs};
-    YOLK_TRY(auto program, Program::create(*dispatcher_, examples_->groups(), question.sources, wanted));
+    const Program::Options wanted{.members_per_chunk = options_.max_batch_size == 0
+                                                           ? 0
+                                                           : std::max(1U, options_.max_batch_size / examples_->count()),
+                                  .budget_bytes = options_.memory_budget_bytes > 0 || dispatcher_ == nullptr
+                                                      ? options_.memory_budget_bytes
+                                                      : quarter_of_the_heap(dispatcher_->device()),
+                                  .antithetic = question.perturbations.antithetic,
+                                  .determinism = options_.determinism,
+                                  .kept_plans = kept_plans_,
+                                  .plain_outputs = options_.plain_outputs};
+    YOLK_TRY(auto program, Program::create(dispatcher_, examples_->groups(), question.sources, wanted));
     if (programs_.size() == kKeptPrograms) programs_.erase(programs_.begin());
     programs_.push_back({std::move(key), std::move(program), examples_->version()});
     return programs_.back().program.get();
@@ -49,7 +50,7 @@ Result<PopulationOutputs> DeviceEvaluator::evaluate(const Question& question, co
                                                     HostMemory* memory) {
     YOLK_TRY(Program* const program, program_for(question));
     Candidates candidates(question, part);
-    return Run(*dispatcher_, pool_, *program, candidates, examples_->count(), memory).all();
+    return Run(dispatcher_, pool_, *program, candidates, examples_->count(), memory).all();
 }
 
 std::vector<std::string> DeviceEvaluator::fallbacks() const {

@@ -19,11 +19,11 @@ namespace yolk::hyper::population {
 /// One thread at a time. After an error it can be used again.
 class DeviceEvaluator {
    public:
-    /// What it is given must outlive it; `pool` and `memory` may be null. `kept_plans`: for so many numbers of
-    /// candidates, per program.
-    DeviceEvaluator(Dispatcher& dispatcher, HostPool* pool, const ExampleSet& examples,
+    /// What it is given must outlive it; `pool` and `memory` may be null, and the dispatcher where nothing runs on a
+    /// device. `kept_plans`: for so many numbers of candidates, per program.
+    DeviceEvaluator(Dispatcher* dispatcher, HostPool* pool, const ExampleSet& examples,
                     const PopulationOptions& options, std::uint32_t kept_plans)
-        : dispatcher_(&dispatcher), pool_(pool), examples_(&examples), options_(options), kept_plans_(kept_plans) {}
+        : dispatcher_(dispatcher), pool_(pool), examples_(&examples), options_(options), kept_plans_(kept_plans) {}
 
     /// Errors: no memory for a single candidate.
     [[nodiscard]] Result<Program*> program_for(const Question& question);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "population_refresh.hpp"
+#include "valid_graph.hpp"
 
 namespace yolk::hyper::population {
 namespace {
@@ -95,8 +96,12 @@ Result<ExampleSet> ExampleSet::create(std::span<const TracedExample> traced, con
     ExampleSet made(parameters);
     std::map<std::string, std::size_t> known;
     for (std::size_t i = 0; i < traced.size(); ++i) {
+        const auto [found, is_new] = known.emplace(signature_of(traced[i].graph), made.groups_.size());
+        if (is_new) {
+            if (auto valid = validate(traced[i].graph); !valid)
+                return std::move(valid).error().while_doing(fmt::format("taking example {}", i));
+        }
         YOLK_TRY_VOID(check_example(traced[i], i, parameters));
-        const auto [found, is_new] = known.emplace(signature(traced[i].graph), made.groups_.size());
         if (is_new) made.signatures_.push_back(found->first);
         if (is_new) made.groups_.emplace_back();
         if (is_new) made.originals_.emplace_back();
@@ -131,13 +136,13 @@ Result<void> ExampleSet::replace(std::span<const TracedExample* const> traced) {
             const std::uint32_t index = groups_[g].indices[e];
             own.push_back(traced[index]);
             examples.push_back(view_of(*traced[index]));
-            YOLK_TRY_VOID(check_example(*traced[index], index, *parameters_));
-            if (traced[index] != originals_[g][e] && signature(traced[index]->graph) != signatures_[g]) {
+            if (traced[index] != originals_[g][e] && signature_of(traced[index]->graph) != signatures_[g]) {
                 return bad_input(
                     "Example {} has another structure than the one in its place: other equations, or other shapes. "
                     "Give examples of the same structures in the same order, or make another evaluator.",
                     index);
             }
+            YOLK_TRY_VOID(check_example(*traced[index], index, *parameters_));
             if (Result<void> fits = check_ids(examples.back()); !fits)
                 return std::move(fits).error().while_doing(fmt::format("taking example {}", index));
         }

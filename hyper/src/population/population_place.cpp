@@ -11,6 +11,7 @@
 #include "operations_impl.hpp"
 #include "population_lowering.hpp"
 #include "population_requirement.hpp"
+#include "valid_graph.hpp"
 
 namespace yolk::hyper::population {
 
@@ -252,7 +253,7 @@ PlacedGraph place_without_examples(const Graph& graph, std::span<const Source> s
 std::vector<PlacedEquation> placed_by_maker(const Graph& graph, std::span<const std::string> varying_groups,
                                             const Unrolled& unrolled, const PlacedGraph& placed) {
     std::vector<PlacedEquation> result(graph.equations.size());
-    const std::vector<bool> varies = depends_on(graph, varying_groups);
+    const std::vector<bool> varies = dependents_of(graph, varying_groups);
     for (std::size_t i = 0; i < result.size(); ++i) {  // one that is left out, since masks took its place
         const std::vector<VariableId>& results = graph.equations[i].results;
         if (!results.empty() && varies[results.front().value]) result[i].placement = Placement::Device;
@@ -267,7 +268,7 @@ std::vector<PlacedEquation> placed_by_maker(const Graph& graph, std::span<const 
 
 }  // namespace
 
-std::vector<PlacedEquation> place(const Graph& graph, std::span<const std::string> varying_groups) {
+std::vector<PlacedEquation> placed_equations(const Graph& graph, std::span<const std::string> varying_groups) {
     std::vector<Source> sources;
     for (const std::string& name : varying_groups) {
         Source source;
@@ -283,6 +284,11 @@ std::vector<PlacedEquation> place(const Graph& graph, std::span<const std::strin
         if (!add_those_on_host(unrolled, placed, rolled))
             return placed_by_maker(graph, varying_groups, unrolled, placed);
     }
+}
+
+Result<std::vector<PlacedEquation>> place(const Graph& graph, std::span<const std::string> varying_groups) {
+    YOLK_TRY_VOID(validate(graph));
+    return placed_equations(graph, varying_groups);
 }
 
 }  // namespace yolk::hyper

@@ -42,7 +42,7 @@ Result<std::unique_ptr<PooledEvaluator>> PooledEvaluator::create(evolve::DeviceP
             PopulationOptions with_values = options;
             with_values.plain_outputs = false;
             made->evaluators_[i] =
-                std::make_unique<DeviceEvaluator>(devices.dispatcher(i), &pool, examples, with_values, kPooledPlans);
+                std::make_unique<DeviceEvaluator>(&devices.dispatcher(i), &pool, examples, with_values, kPooledPlans);
         }
     }
     YOLK_TRY(const Question question, examples.ask_for_plans());

@@ -67,9 +67,9 @@ std::vector<bool> read_on_host(const Graph& graph, const PlacedGraph& placed) {
 
 }  // namespace
 
-Program::Program(Dispatcher& dispatcher, std::span<const ExampleGroup> groups, std::vector<Source> sources,
+Program::Program(Dispatcher* dispatcher, std::span<const ExampleGroup> groups, std::vector<Source> sources,
                  const Options& options)
-    : dispatcher_(&dispatcher), groups_(groups), sources_(std::move(sources)), options_(options) {}
+    : dispatcher_(dispatcher), groups_(groups), sources_(std::move(sources)), options_(options) {}
 
 bool Program::hands_out_one(const Graph& graph) const { return options_.keep_outputs || has_one_output(graph); }
 
@@ -78,7 +78,7 @@ bool Program::is_handed_out(const Graph& graph, VariableId variable) const {
     return std::ranges::find(graph.outputs, Atom(variable)) != graph.outputs.end();
 }
 
-Result<std::unique_ptr<Program>> Program::create(Dispatcher& dispatcher, std::span<const ExampleGroup> groups,
+Result<std::unique_ptr<Program>> Program::create(Dispatcher* dispatcher, std::span<const ExampleGroup> groups,
                                                  std::vector<Source> sources, const Options& options) {
     std::unique_ptr<Program> program(new Program(dispatcher, groups, std::move(sources), options));
     for (const ExampleGroup& group : groups) {
@@ -88,6 +88,7 @@ Result<std::unique_ptr<Program>> Program::create(Dispatcher& dispatcher, std::sp
             fuse(group.graph(), program->placed_.back(), program->sources_, program->read_on_host_.back()));
     }
     program->find_phases();
+    YOLK_TRY_VOID(program->check_dispatcher());
     program->find_required();
     program->lay_out_centre();
     YOLK_TRY_VOID(program->choose_chunk());
@@ -186,6 +187,7 @@ Result<std::optional<BufferView>> Program::kept_output(const ChunkPlan& plan, st
 }
 
 bool Program::fits(const Layout& layout, std::uint64_t bytes) const {
+    if (dispatcher_ == nullptr) return true;
     const DeviceLimits& limits = dispatcher_->device().info().limits;
     return layout.arena_bytes <= bytes && layout.arena_bytes <= limits.max_memory_allocation_size &&
            layout.largest_bytes <= limits.max_storage_buffer_range;
@@ -206,7 +208,8 @@ std::uint32_t Program::most_that_fit(std::uint32_t most, std::uint64_t bytes) {
 Result<void> Program::choose_chunk() {
     const bool is_free = options_.members_per_chunk == 0;
     const std::uint32_t most = is_free ? kMostOfAChunk : options_.members_per_chunk;
-    const std::uint64_t suiting = suiting_bytes(dispatcher_->device().info().kind);
+    const std::uint64_t suiting =
+        dispatcher_ != nullptr ? suiting_bytes(dispatcher_->device().info().kind) : options_.budget_bytes;
     options_.members_per_chunk =
         most_that_fit(most, is_free ? std::min(suiting, options_.budget_bytes) : options_.budget_bytes);
     if (options_.members_per_chunk > 1) return {};
@@ -286,6 +289,14 @@ Result<ChunkPlan*> Program::chunk_plan(std::uint32_t members) {
     auto plan = std::make_unique<ChunkPlan>();
     plan->members = members;
     plan->layout = emit(members, plan.get());
+    YOLK_TRY_VOID(create_buffers(*plan));
+    if (plans_.size() == options_.kept_plans) plans_.erase(plans_.begin());
+    plans_.push_back(std::move(plan));
+    return plans_.back().get();
+}
+
+Result<void> Program::create_buffers(ChunkPlan& plan) {
+    if (dispatcher_ == nullptr) return {};
     YOLK_TRY_VOID(create_shared_buffers());
     const Device& device = dispatcher_->device();
     const auto make = [&](Buffer& buffer, std::uint64_t bytes, MemoryDomain domain, const char* label) -> Result<void> {
@@ -293,45 +304,14 @@ Result<ChunkPlan*> Program::chunk_plan(std::uint32_t members) {
         YOLK_TRY(buffer, device.create_buffer({.size_bytes = bytes, .domain = domain, .label = label}));
         return {};
     };
-    YOLK_TRY_VOID(make(plan->arena, plan->layout.arena_bytes, MemoryDomain::Device, "population"));
-    for (ChunkPlan::Slot& slot : plan->slots) {
-        YOLK_TRY_VOID(make(slot.staging, plan->layout.staging_bytes, MemoryDomain::Upload, "population staging"));
-        YOLK_TRY_VOID(make(slot.readback, plan->layout.readback_bytes, MemoryDomain::Readback, "population readback"));
+    YOLK_TRY_VOID(make(plan.arena, plan.layout.arena_bytes, MemoryDomain::Device, "population"));
+    for (ChunkPlan::Slot& slot : plan.slots) {
+        YOLK_TRY_VOID(make(slot.staging, plan.layout.staging_bytes, MemoryDomain::Upload, "population staging"));
+        YOLK_TRY_VOID(make(slot.readback, plan.layout.readback_bytes, MemoryDomain::Readback, "population readback"));
         YOLK_TRY(slot.recorder, Recorder::create(device, {.label = "population"}));
         if (!is_device_only()) break;  // the host's part of a chunk waits for the device's: no turns
     }
-    YOLK_TRY_VOID(bind(*plan));
-    if (plans_.size() == options_.kept_plans) plans_.erase(plans_.begin());
-    plans_.push_back(std::move(plan));
-    return plans_.back().get();
-}
-
-/// By an equation, or as the output itself.
-bool Program::is_read_on_host(std::size_t source) const {
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-        const Graph& graph = groups_[g].graph();
-        for (const GraphParameter& parameter : graph.parameters) {
-            if (parameter.group != sources_[source].spec.name) continue;
-            if (read_on_host_[g][parameter.variable.value] || is_handed_out(graph, parameter.variable)) return true;
-        }
-    }
-    return false;
-}
-
-std::vector<ParameterId> Program::host_rows() {
-    std::vector<bool> sent(sources_.size(), false);  // in natural values, which the host forms
-    for (const DevicePhase& phase : emit(1).phases) {
-        for (const Upload& upload : phase.uploads) {
-            if (upload.source >= 0) sent[static_cast<std::size_t>(upload.source)] = true;
-        }
-    }
-    std::vector<ParameterId> rows;
-    for (std::size_t s = 0; s < sources_.size(); ++s) {
-        if (sources_[s].kind == SourceKind::Given) continue;
-        if (!sources_[s].in_centre() || sent[s] || is_read_on_host(s)) rows.push_back(sources_[s].id);
-    }
-    std::ranges::sort(rows);
-    return rows;
+    return bind(plan);
 }
 
 Result<void> Program::take_examples() {
@@ -350,7 +330,7 @@ Result<void> Program::take_examples() {
 }
 
 Result<void> Program::stage_centre(std::span<const float> centre) {
-    if (centre_bytes_ == 0) return {};
+    if (centre_bytes_ == 0 || dispatcher_ == nullptr) return {};
     YOLK_TRY_VOID(create_shared_buffers());
     for (std::size_t s = 0; s < sources_.size(); ++s) {
         if (!sources_[s].in_centre()) continue;

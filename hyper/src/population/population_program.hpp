@@ -61,8 +61,9 @@ class Program {
         bool keep_outputs = false;
         bool plain_outputs = false;
     };
-    /// `groups` must outlive it. Errors: no memory for one candidate.
-    [[nodiscard]] static Result<std::unique_ptr<Program>> create(Dispatcher& dispatcher,
+    /// `groups` must outlive it. Without a dispatcher everything runs on the host. Errors: no memory for one candidate;
+    /// an equation that runs on a device, and no dispatcher.
+    [[nodiscard]] static Result<std::unique_ptr<Program>> create(Dispatcher* dispatcher,
                                                                  std::span<const ExampleGroup> groups,
                                                                  std::vector<Source> sources, const Options& options);
 
@@ -101,9 +102,10 @@ class Program {
     [[nodiscard]] std::uint64_t equations(Placement placement) const;
 
    private:
-    Program(Dispatcher& dispatcher, std::span<const ExampleGroup> groups, std::vector<Source> sources,
+    Program(Dispatcher* dispatcher, std::span<const ExampleGroup> groups, std::vector<Source> sources,
             const Options& options);
     void find_phases();
+    [[nodiscard]] Result<void> check_dispatcher() const;
     void find_required();
     /// Of the requirements of the variable the least bound; 0 where it has none.
     [[nodiscard]] std::int64_t bound_of(std::uint32_t group, VariableId variable) const;
@@ -114,6 +116,8 @@ class Program {
     [[nodiscard]] std::uint32_t most_that_fit(std::uint32_t most, std::uint64_t bytes);
     [[nodiscard]] Result<void> choose_chunk();
     [[nodiscard]] Result<void> create_shared_buffers();
+    /// Those of a plan, and what its steps are bound to.
+    [[nodiscard]] Result<void> create_buffers(ChunkPlan& plan);
     void record_centre(Recorder& recorder) noexcept;
     [[nodiscard]] bool is_handed_out(const Graph& graph, VariableId variable) const;
     [[nodiscard]] bool is_read_on_host(std::size_t source) const;
@@ -122,7 +126,7 @@ class Program {
     [[nodiscard]] Result<void> bind(ChunkPlan& plan);
     [[nodiscard]] BufferView view_of(const ChunkPlan& plan, const BufferRef& ref) const;
 
-    Dispatcher* dispatcher_;
+    Dispatcher* dispatcher_;  ///< null: no phase is of a device
     std::span<const ExampleGroup> groups_;
     std::vector<Source> sources_;
     std::vector<PlacedGraph> placed_;

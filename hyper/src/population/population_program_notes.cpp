@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "evaluation.hpp"
 #include "operations_impl.hpp"
 #include "population_lowering.hpp"
 #include "population_program.hpp"
@@ -65,6 +66,42 @@ std::uint64_t Program::equations(Placement placement) const {
             static_cast<std::uint64_t>(std::ranges::count(placed.equations, placement, &PlacedEquation::placement));
     }
     return count;
+}
+
+Result<void> Program::check_dispatcher() const {
+    const auto on_device = std::ranges::find(phases_, true, &Phase::device);
+    if (dispatcher_ != nullptr || on_device == phases_.end()) return {};
+    const auto& [group, index] = on_device->equations.front();
+    return bad_input("The evaluation needs a dispatcher, since {} of graph '{}' runs on a device; give it one.",
+                     describe(groups_[group].graph(), index), groups_[group].graph().name);
+}
+
+/// By an equation, or as the output itself.
+bool Program::is_read_on_host(std::size_t source) const {
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        const Graph& graph = groups_[g].graph();
+        for (const GraphParameter& parameter : graph.parameters) {
+            if (parameter.group != sources_[source].spec.name) continue;
+            if (read_on_host_[g][parameter.variable.value] || is_handed_out(graph, parameter.variable)) return true;
+        }
+    }
+    return false;
+}
+
+std::vector<ParameterId> Program::host_rows() {
+    std::vector<bool> sent(sources_.size(), false);  // in natural values, which the host forms
+    for (const DevicePhase& phase : emit(1).phases) {
+        for (const Upload& upload : phase.uploads) {
+            if (upload.source >= 0) sent[static_cast<std::size_t>(upload.source)] = true;
+        }
+    }
+    std::vector<ParameterId> rows;
+    for (std::size_t s = 0; s < sources_.size(); ++s) {
+        if (sources_[s].kind == SourceKind::Given) continue;
+        if (!sources_[s].in_centre() || sent[s] || is_read_on_host(s)) rows.push_back(sources_[s].id);
+    }
+    std::ranges::sort(rows);
+    return rows;
 }
 
 }  // namespace yolk::hyper::population

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "population_refresh.hpp"
+#include "valid_graph.hpp"
 
 #include <fmt/format.h>
 
@@ -69,7 +70,7 @@ bool reads_any(const Equation& equation, const std::vector<bool>& variables) {
 
 Result<void> check_ids(const ExampleView& example) {
     const Graph& graph = *example.graph;
-    const std::vector<bool> varies = depends_on(graph);
+    const std::vector<bool> varies = dependents_of(graph);
     for (std::size_t i = 0; i < graph.equations.size(); ++i) {
         const Equation& equation = graph.equations[i];
         if (!takes_ids(equation)) continue;
@@ -101,6 +102,15 @@ std::string types_of(const std::map<std::string, Value>& inputs) {
 
 Result<void> refresh(TracedExample& example, const std::map<std::string, Value>& inputs,
                      std::optional<std::span<const std::string>> varying) {
+    YOLK_TRY_VOID(validate(example.graph));
+    if (example.values.size() != example.graph.variables.size())
+        return bad_input("The trace of graph '{}' has {} values for {} variables; each variable has one.",
+                         example.graph.name, example.values.size(), example.graph.variables.size());
+    return refresh_valid(example, inputs, varying);
+}
+
+Result<void> refresh_valid(TracedExample& example, const std::map<std::string, Value>& inputs,
+                           std::optional<std::span<const std::string>> varying) {
     if (!example.notes.empty()) {
         return bad_input(
             "The trace of graph '{}' read values past the tracer, so its equations may hold what an input was: {} "
@@ -111,7 +121,7 @@ Result<void> refresh(TracedExample& example, const std::map<std::string, Value>&
     TracedExample fresh{.graph = std::move(example.graph), .values = example.values};
     const auto renew = [&]() -> Result<void> {
         YOLK_TRY_VOID(take_inputs(fresh, inputs));
-        const std::vector<bool> varies = depends_on(fresh.graph, varying);
+        const std::vector<bool> varies = dependents_of(fresh.graph, varying);
         for (std::size_t i = 0; i < fresh.graph.equations.size(); ++i) {
             if (!reads_any(fresh.graph.equations[i], varies)) YOLK_TRY_VOID(evaluate_again(fresh, i));
         }

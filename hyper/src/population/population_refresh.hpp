@@ -3,6 +3,8 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,10 @@ namespace yolk::hyper::population {
 /// Errors: an id that depends on no parameter and is no whole number below its table's extent. Of ids that a candidate
 /// steers, kernels and host see to it themselves.
 [[nodiscard]] Result<void> check_ids(const ExampleView& example);
+
+/// refresh() of a trace that is known to be valid.
+[[nodiscard]] Result<void> refresh_valid(TracedExample& example, const std::map<std::string, Value>& inputs,
+                                         std::optional<std::span<const std::string>> varying = std::nullopt);
 
 /// Whether the user's function would make the same equations of other inputs of these types: the trace read nothing
 /// past the tracer and called no host function, which may have effects.

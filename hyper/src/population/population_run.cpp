@@ -32,7 +32,7 @@ void write_floats(const Value& value, std::uint64_t count, float* to) {
 
 }  // namespace
 
-Run::Run(Dispatcher& dispatcher, HostPool* pool, Program& program, Candidates& candidates, std::uint32_t examples,
+Run::Run(Dispatcher* dispatcher, HostPool* pool, Program& program, Candidates& candidates, std::uint32_t examples,
          HostMemory* memory)
     : dispatcher_(dispatcher), pool_(pool), memory_(memory), program_(program), candidates_(candidates) {
     result_.examples = examples;
@@ -103,7 +103,7 @@ Result<void> Run::overlapped() {
     };
     Result<void> result = run();
     // Nothing may be left running: the buffers are used again.
-    if (!result && before) (void)dispatcher_.wait(before->submission).has_value();
+    if (!result && before) (void)dispatcher_->wait(before->submission).has_value();
     return result;
 }
 
@@ -124,7 +124,7 @@ Result<void> Run::submit(const Phase& phase) {
     program_.record(*chunk_.plan, *chunk_.slot, device,
                     {.when = candidates_.when(),
                      .first_member = candidates_.first_member() + static_cast<std::int32_t>(chunk_.first)});
-    YOLK_TRY(chunk_.submission, dispatcher_.submit(*chunk_.slot->recorder));
+    YOLK_TRY(chunk_.submission, dispatcher_->submit(*chunk_.slot->recorder));
     result_.counts.dispatches += chunk_.slot->recorder->dispatch_count();
     result_.counts.submissions += chunk_.slot->recorder->submission_count();
     return {};
@@ -132,7 +132,7 @@ Result<void> Run::submit(const Phase& phase) {
 
 Result<void> Run::collect(const Chunk& chunk, const Phase& phase) {
     const DevicePhase& device = chunk.plan->layout.phases[phase.device_index];
-    YOLK_TRY_VOID(dispatcher_.wait(chunk.submission));
+    YOLK_TRY_VOID(dispatcher_->wait(chunk.submission));
     if (!device.downloads.empty()) YOLK_TRY_VOID(chunk.slot->readback.invalidate());
     for (const Download& download : device.downloads) {
         if (download.output_only && !result_.plain.empty()) {

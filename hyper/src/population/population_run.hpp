@@ -17,7 +17,8 @@ namespace yolk::hyper::population {
 class Run {
    public:
     /// `memory` of host calls may be null.
-    Run(Dispatcher& dispatcher, HostPool* pool, Program& program, Candidates& candidates, std::uint32_t examples,
+    /// The dispatcher may be null where nothing runs on a device.
+    Run(Dispatcher* dispatcher, HostPool* pool, Program& program, Candidates& candidates, std::uint32_t examples,
         HostMemory* memory = nullptr);
     [[nodiscard]] Result<PopulationOutputs> all();
 
@@ -61,7 +62,7 @@ class Run {
     [[nodiscard]] bool failed(std::uint32_t m) const { return result_.errors[chunk_.first + m].has_value(); }
     [[nodiscard]] std::uint32_t examples_of(std::uint32_t group, VariableId variable) const;
 
-    Dispatcher& dispatcher_;
+    Dispatcher* dispatcher_;
     HostPool* pool_;
     HostMemory* memory_;
     Program& program_;

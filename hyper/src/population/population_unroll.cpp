@@ -9,6 +9,7 @@
 #include "graph_copy.hpp"
 #include "population_refresh.hpp"
 #include "population_unroll_bodies.hpp"
+#include "valid_graph.hpp"
 
 namespace yolk::hyper::population {
 namespace {
@@ -157,7 +158,7 @@ class TopLevel {
 }  // namespace
 
 bool may_unroll(const Graph& graph) {
-    const std::vector<bool> varies = depends_on(graph);
+    const std::vector<bool> varies = dependents_of(graph);
     return std::ranges::any_of(
         graph.equations, [&](const Equation& equation) { return is_about(equation) && reads_any(equation, varies); });
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "population_unroll_examples.hpp"
+#include "valid_graph.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -35,7 +36,7 @@ std::optional<std::size_t> branch_of(const TracedExample& example, std::size_t e
 
 /// What was made, and what depended on a searched group only because a loop before it did.
 std::vector<std::size_t> to_evaluate(const Graph& original, const Unrolled& form, std::span<const std::string> groups) {
-    const std::vector<bool> before = depends_on(original, groups), now = depends_on(form.graph, groups);
+    const std::vector<bool> before = dependents_of(original, groups), now = dependents_of(form.graph, groups);
     std::vector<std::size_t> all = form.made;
     for (std::size_t i = 0; i < form.graph.equations.size(); ++i) {
         const Equation& equation = form.graph.equations[i];
@@ -90,7 +91,7 @@ UnrolledExamples UnrolledExamples::create(std::span<const TracedExample* const> 
 
 void UnrolledExamples::choose_branches(std::span<const TracedExample* const> originals) {
     const Graph& graph = originals.front()->graph;
-    const std::vector<bool> varies = depends_on(graph);
+    const std::vector<bool> varies = dependents_of(graph);
     for (std::size_t i = 0; i < graph.equations.size(); ++i) {
         if (!is(graph.equations[i], "switch")) continue;
         const auto* key = std::get_if<VariableId>(&graph.equations[i].operands[0]);
@@ -106,7 +107,7 @@ bool UnrolledExamples::try_once(std::span<const TracedExample* const> originals,
                                 bool examples_change) {
     form_ = unroll(originals.front()->graph, of_original_, options_);
     if (!form_.changed) return true;
-    depends_ = depends_on(form_.graph, varying_);
+    depends_ = dependents_of(form_.graph, varying_);
     evaluated_ = to_evaluate(originals.front()->graph, form_, varying_);
     const Result<std::vector<ExampleView>> views = take(originals);
     if (!views) {

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "models_in_force.hpp"
+#include "system_impl.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/philox.hpp"
 
@@ -130,19 +131,19 @@ Result<AblationRow> perturb(System& system, const std::string& name, std::span<c
                             std::span<const Value> expected, const Metric& metric, const AblateOptions& options) {
     YOLK_TRY(const ParameterSet set, alone(system.parameters(), name));
     YOLK_TRY(const SearchSpace space, search_space(set));
-    YOLK_TRY(Dispatcher* const dispatcher, system.dispatcher());
+    YOLK_TRY(const MaybeDevice device, device_of(system));
     PopulationOptions population_options = options.population_options;
     population_options.plain_outputs = true;  // nothing but scores is made of them
-    YOLK_TRY(
-        PopulationEvaluator evaluator,
-        PopulationEvaluator::create({.dispatcher = dispatcher, .pool = &system.pool(), .devices = system.devices()},
-                                    traced, set, population_options));
+    auto evaluator = PopulationEvaluator::create(
+        {.dispatcher = device.dispatcher, .pool = &system.pool(), .devices = system.devices()}, traced, set,
+        population_options);
+    if (!evaluator) return device.why ? *device.why : std::move(evaluator).error();
     const Perturbations candidates{.table = space.table,
                                    .centre = space.centre,
                                    .when = {.seed = options.seed, .sigma = options.sigma},
                                    .first_member = -1,
                                    .members = options.draws + 1};
-    YOLK_TRY(PopulationOutputs outputs, evaluator.evaluate(candidates));
+    YOLK_TRY(PopulationOutputs outputs, evaluator->evaluate(candidates));
     YOLK_TRY(const PopulationEvaluation scored, score_population(std::move(outputs), expected, metric));
     for (std::size_t i = 0; i < scored.rewards.size(); ++i) {
         if (std::isfinite(scored.rewards[i])) continue;

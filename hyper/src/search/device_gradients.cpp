@@ -10,7 +10,9 @@
 #include "gradient_graph.hpp"
 #include "population_candidates.hpp"
 #include "population_device.hpp"
+#include "population_refresh.hpp"
 #include "population_run.hpp"
+#include "valid_graph.hpp"
 #include "yolk/primitives/elementwise.hpp"
 
 namespace yolk::hyper {
@@ -172,14 +174,14 @@ Result<std::unique_ptr<DeviceGradients::Stage>> DeviceGradients::plan_stage(cons
     stacked.values.resize(stacked.graph.variables.size());
     YOLK_TRY(auto inputs, inputs_of_stage(*stage, examples, count, 0));
     std::erase_if(inputs, [&](const auto& input) { return stage->given.contains(input.first); });
-    YOLK_TRY_VOID(population::refresh(stacked, inputs));
+    YOLK_TRY_VOID(population::refresh_valid(stacked, inputs));
     YOLK_TRY(stage->set, population::ExampleSet::create(stage->stacked, stage->parameters,
                                                         parts_.inputs_of_step || stage->noise.has_value()));
     YOLK_TRY(stage->question, ask(stacked.graph, stage->parameters));
     const std::uint64_t budget = parts_.memory_budget_bytes > 0
                                      ? parts_.memory_budget_bytes
                                      : population::quarter_of_the_heap(parts_.dispatcher->device());
-    YOLK_TRY(stage->program, Program::create(*parts_.dispatcher, stage->set->groups(), stage->question.sources,
+    YOLK_TRY(stage->program, Program::create(parts_.dispatcher, stage->set->groups(), stage->question.sources,
                                              {.members_per_chunk = 1, .budget_bytes = budget, .keep_outputs = true}));
     if (!stage->program->host_rows().empty()) {
         return bad_input("Derivatives are made on the device, but weights are read on the host there: {}",
@@ -227,7 +229,7 @@ Result<std::map<std::string, Value>> DeviceGradients::inputs_of_stage(const Stag
 std::vector<DeviceKfac::Layer> DeviceGradients::layers_of(const Stage& stage) const {
     std::vector<DeviceKfac::Layer> layers;
     const TracedExample& stacked = stage.stacked.front();
-    const std::vector<bool> varies = depends_on(stacked.graph);
+    const std::vector<bool> varies = dependents_of(stacked.graph);
     for (const CurvatureLayer& of : stage.layers) {
         const auto group = std::ranges::find(stage.groups, of.group) - stage.groups.begin();
         const auto rows = parts_.table->parameters();
@@ -267,7 +269,7 @@ Result<void> DeviceGradients::take_inputs(Stage& stage, std::map<std::string, Va
         return inputs.at(input.first) == stacked.values[input.second.value];
     });
     if (all_given) return {};
-    YOLK_TRY_VOID(population::refresh(stacked, inputs));
+    YOLK_TRY_VOID(population::refresh_valid(stacked, inputs));
     const TracedExample* const now = &stacked;
     YOLK_TRY_VOID(stage.set->replace(std::span(&now, 1)));
     return stage.program->take_examples();
@@ -301,7 +303,7 @@ Result<void> DeviceGradients::set_given_values(Stage& stage, std::span<const flo
 Result<double> DeviceGradients::run(Stage& stage, const BufferView& centre) {
     stage.question.perturbations.device_centre = centre;
     population::Candidates candidates(stage.question, {.count = 1});
-    population::Run run(*parts_.dispatcher, parts_.pool, *stage.program, candidates, 1);
+    population::Run run(parts_.dispatcher, parts_.pool, *stage.program, candidates, 1);
     YOLK_TRY(const PopulationOutputs outputs, run.all());
     if (parts_.count) parts_.count(outputs.counts);
     if (outputs.errors.front()) return *outputs.errors.front();

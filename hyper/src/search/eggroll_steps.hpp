@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What EGGROLL's steps on one device and over several have in common.
+// What EGGROLL's steps on one device, over several and on the host have in common.
 #pragma once
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 
 #include "yolk/evolve/schedule.hpp"
@@ -29,5 +30,7 @@ struct RewardSums {
 /// host from step to step, the update on the fastest device in use. One that is lost is followed by the next, from the
 /// host's copy.
 [[nodiscard]] Result<void> search_over_devices(Objective& objective);
+/// The same search without a device, by one rank and an integer rule of fitness.
+[[nodiscard]] std::unique_ptr<Search> host_eggroll();
 
 }  // namespace yolk::hyper

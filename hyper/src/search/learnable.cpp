@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "learnable.hpp"
+#include "valid_graph.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,7 +14,7 @@ namespace yolk::hyper {
 namespace {
 
 bool is_output_from(const TracedExample& example, std::span<const std::string> groups) {
-    const std::vector<bool> depends = depends_on(example.graph, groups);
+    const std::vector<bool> depends = dependents_of(example.graph, groups);
     return std::ranges::any_of(example.graph.outputs, [&](const Atom& output) {
         const auto* id = std::get_if<VariableId>(&output);
         return id != nullptr && depends[id->value];

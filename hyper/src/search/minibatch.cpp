@@ -14,6 +14,7 @@
 #include "population_refresh.hpp"
 #include "scored_example.hpp"
 #include "system_impl.hpp"
+#include "valid_graph.hpp"
 #include "yolk/core/noise.hpp"
 
 namespace yolk::hyper {
@@ -57,7 +58,8 @@ Result<DrawnExamples> DrawnExamples::create(System& system, std::span<const Exam
         const auto number = static_cast<std::uint32_t>(made.traces_.size());
         if (population::is_refreshable(traced)) shared.emplace(types, number);
         made.structure_of_.push_back(
-            structures.emplace(signature(traced.graph), static_cast<std::uint32_t>(structures.size())).first->second);
+            structures.emplace(signature_of(traced.graph), static_cast<std::uint32_t>(structures.size()))
+                .first->second);
         made.traces_.push_back(std::move(traced));
         made.origins_.push_back({.trace = number});
     }
@@ -100,7 +102,7 @@ Result<bool> DrawnExamples::draw(std::uint32_t step, std::span<const std::string
         same = same && structure_of_[before] == structure_of_[origin.trace];
         if (origin.is_own || before != origin.trace) traced[i] = traces_[origin.trace];
         if (origin.is_own) continue;
-        if (Result<void> fresh = population::refresh(traced[i], inputs_of(drawn[i]), varying); !fresh)
+        if (Result<void> fresh = population::refresh_valid(traced[i], inputs_of(drawn[i]), varying); !fresh)
             return std::move(fresh).error().while_doing(fmt::format("taking example {}", drawn[i]));
     }
     return same;

@@ -16,6 +16,7 @@
 #include "learnable.hpp"
 #include "scored_example.hpp"
 #include "system_texts.hpp"
+#include "valid_graph.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/core/shape.hpp"
@@ -73,8 +74,9 @@ Result<void> SystemObjective::plan(Prepared& prepared) {
     if (several == nullptr || several->options().determinism == Determinism::Fast) {
         if (options_.evolution.determinism == Determinism::Fast) options.determinism = Determinism::Fast;
     }
-    YOLK_TRY(PopulationEvaluator evaluator, PopulationEvaluator::create(resources, prepared.traced, set_, options));
-    prepared.evaluator = std::make_unique<PopulationEvaluator>(std::move(evaluator));
+    auto evaluator = PopulationEvaluator::create(resources, prepared.traced, set_, options);
+    if (!evaluator) return no_device_ ? *no_device_ : std::move(evaluator).error();
+    prepared.evaluator = std::make_unique<PopulationEvaluator>(*std::move(evaluator));
     return {};
 }
 
@@ -95,7 +97,7 @@ Result<std::unique_ptr<SystemObjective>> SystemObjective::create(System& system,
     YOLK_TRY_VOID(check_learnable(system.name(), made->draws() ? made->drawn_->traces() : made->training_.traced,
                                   optimized_groups(made->set_)));
     YOLK_TRY(made->space_, search_space(made->set_));
-    YOLK_TRY(made->dispatcher_, system.dispatcher());
+    YOLK_TRY_VOID(made->find_device());
     YOLK_TRY_VOID(made->check_devices());
     YOLK_TRY_VOID(made->draws() ? made->draw_step() : made->plan(made->training_));
     if (made->held_out_) YOLK_TRY_VOID(made->plan(*made->held_out_));
@@ -291,11 +293,11 @@ Result<OptimizeOutcome> SystemObjective::expected(const Search& search) const {
     std::uint64_t model_equations = 0;
     std::vector<std::string> structures;
     for (const TracedExample& example : training_.traced) {
-        const std::vector<PlacedEquation> placed = place(example.graph, groups);
+        const std::vector<PlacedEquation> placed = placed_equations(example.graph, groups);
         for (std::size_t i = 0; i < placed.size(); ++i)
             host_functions += placed[i].placement == Placement::Host && example.graph.equations[i].host ? 1U : 0U;
         model_equations += prompts::model_calls_in(example.graph);
-        std::string structure = signature(example.graph);
+        std::string structure = signature_of(example.graph);
         if (std::ranges::find(structures, structure) != structures.end()) continue;
         structures.push_back(std::move(structure));
         device_equations += count_placed(placed, Placement::Device);

@@ -53,7 +53,7 @@ class SystemObjective final : public Objective {
     [[nodiscard]] Result<std::vector<double>> evaluate_part(const Perturbations& candidates) override;
     [[nodiscard]] bool affords(std::uint64_t candidates) override;
     [[nodiscard]] Result<void> share_costs() override;
-    [[nodiscard]] Result<void> settle() override { return kept_.settle(*dispatcher_); }
+    [[nodiscard]] Result<void> settle() override { return has_device() ? kept_.settle(*dispatcher_) : Result<void>(); }
     [[nodiscard]] Result<std::vector<double>> evaluate(std::span<const float> points, std::uint32_t count) override;
     [[nodiscard]] bool report(const StepReport& step, std::span<const float> centre) override;
     [[nodiscard]] bool report(const StepReport& step, const Perturbations& around) override;
@@ -76,6 +76,8 @@ class SystemObjective final : public Objective {
     /// The best coordinates found, after run(); nothing where that is the start.
     [[nodiscard]] const std::optional<std::vector<float>>& best() const noexcept { return best_; }
     [[nodiscard]] const ParameterSet& set() const noexcept { return set_; }
+    /// Otherwise nothing of the search runs on one, and it is host_eggroll().
+    [[nodiscard]] bool has_device() const noexcept { return dispatcher_ != nullptr; }
 
    private:
     [[nodiscard]] const Metric& scoring() const noexcept { return output_is_reward_ ? *output_is_reward_ : *metric_; }
@@ -118,6 +120,8 @@ class SystemObjective final : public Objective {
     void count_failures(const PopulationEvaluation& evaluation);
     void count_shares(const PooledEvaluation& pooled);
     [[nodiscard]] Result<void> check_devices() const;
+    /// Errors: no device, where the search itself needs one.
+    [[nodiscard]] Result<void> find_device();
     [[nodiscard]] Result<void> score_start();
     [[nodiscard]] Result<std::vector<double>> rewards_at(const Perturbations& candidates);
     void count_costs(const RankCosts& costs);
@@ -157,6 +161,7 @@ class SystemObjective final : public Objective {
     ModelCounts models_seen_ = counts_in_force();
     OptimizeOptions options_;
     Dispatcher* dispatcher_ = nullptr;
+    std::optional<Error> no_device_{};  ///< why there is no dispatcher
     ParameterSet set_;
     SearchSpace space_;
     Prepared training_;

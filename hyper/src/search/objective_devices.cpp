@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "eggroll_steps.hpp"
 #include "objective.hpp"
+#include "system_impl.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 
@@ -33,6 +35,18 @@ Result<void> SystemObjective::check_devices() const {
     return bad_input(
         "The devices were taken together in fast mode, in which their bits may differ; the search is in exact mode. "
         "Give DevicePoolOptions::determinism Exact, or the search Fast.");
+}
+
+Result<void> SystemObjective::find_device() {
+    YOLK_TRY(MaybeDevice device, device_of(*system_));
+    dispatcher_ = device.dispatcher;
+    no_device_ = std::move(device.why);
+    const bool own_search = options_.search != nullptr || options_.gradient || has_other_ranks(options_);
+    if (no_device_ && (own_search || !is_integer_rule(options_.evolution.fitness))) return *no_device_;
+    if (no_device_)
+        outcome_.notes.push_back(
+            fmt::format("No device was opened, and the search ran on the host. {}", no_device_->message));
+    return {};
 }
 
 evolve::DevicePool* SystemObjective::devices() noexcept {

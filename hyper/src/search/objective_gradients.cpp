@@ -10,6 +10,7 @@
 #include "device_gradients.hpp"
 #include "objective.hpp"
 #include "scored_example.hpp"
+#include "valid_graph.hpp"
 #include "yolk/core/log.hpp"
 
 namespace yolk::hyper {
@@ -26,7 +27,7 @@ std::vector<GradientExamples> by_structure(std::span<const TracedExample> scored
     std::vector<GradientExamples> groups;
     std::map<std::string, std::size_t> known;
     for (const TracedExample& example : scored) {
-        const auto [found, is_new] = known.emplace(signature(example.graph), groups.size());
+        const auto [found, is_new] = known.emplace(signature_of(example.graph), groups.size());
         if (is_new) groups.push_back({.scored = example, .inputs = {}});
         groups[found->second].inputs.push_back(inputs_of(example));
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scored_example.hpp"
+#include "valid_graph.hpp"
 
 #include <fmt/format.h>
 
@@ -54,7 +55,7 @@ Result<Atom> as_reward(const Metric& metric, GraphBuilder& builder, const Atom& 
 
 /// Of equations from `first` on, those that depend on no parameter.
 Result<void> evaluate_data(TracedExample& example, std::size_t first) {
-    const std::vector<bool> varies = depends_on(example.graph);
+    const std::vector<bool> varies = dependents_of(example.graph);
     for (std::size_t i = first; i < example.graph.equations.size(); ++i) {
         const Equation& equation = example.graph.equations[i];
         if (std::ranges::any_of(equation.results, [&](VariableId id) { return varies[id.value]; })) continue;

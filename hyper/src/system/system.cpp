@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <ranges>
 #include <vector>
 
 #include "body_calls.hpp"
 #include "caught.hpp"
 #include "models_in_force.hpp"
+#include "operations_impl.hpp"
 #include "pending_calls.hpp"
 #include "population_place.hpp"
 #include "population_refresh.hpp"
@@ -102,6 +104,7 @@ Result<void> System::Impl::add(const AnyHyperfunction& function, Value first) {
     if (known != functions.end() && known->second.get() == &function.parts())
         return bad_input("Hyperfunction '{}' is registered already; set its values through parameters().",
                          function.name());
+    if (known != functions.end()) return two_of_one_name(*known->second, function.parts());
     YOLK_TRY_VOID(parameters.add(function.parts().spec, std::move(first)));
     functions.emplace(function.name(), function.shared_parts());
     return {};
@@ -109,6 +112,7 @@ Result<void> System::Impl::add(const AnyHyperfunction& function, Value first) {
 
 Result<Value> System::Impl::value_for(const AnyHyperfunction& function) {
     const AnyHyperfunction::Parts& parts = function.parts();
+    const std::lock_guard lock(mutex);
     const auto known = functions.find(function.name());
     const bool is_this = known != functions.end() && known->second.get() == &parts;
     const ParameterGroup* group = parameters.find(function.name());
@@ -191,7 +195,17 @@ Result<Dispatcher*> System::dispatcher() {
     return impl_->dispatcher;
 }
 
+Result<MaybeDevice> device_of(System& system) {
+    Result<Dispatcher*> dispatcher = system.dispatcher();
+    if (dispatcher) return MaybeDevice{.dispatcher = *dispatcher};
+    const char* const named = std::getenv("YOLK_DEVICE");
+    const bool is_named = named != nullptr && *named != '\0';
+    if (is_named || system.devices() != nullptr) return std::move(dispatcher).error();
+    return MaybeDevice{.why = std::move(dispatcher).error()};
+}
+
 HostPool& System::Impl::host_pool() {
+    const std::lock_guard lock(mutex);
     if (pool == nullptr) pool = std::make_shared<HostPool>(HostPool::create({.seed = seed}).value());
     return *pool;
 }
@@ -236,6 +250,7 @@ Result<System::Impl::Begun> System::Impl::begin(const Example& example, std::opt
                              return body(inputs);
                          });
     if (!output) tracer->stick(output.error());
+    const std::lock_guard lock(mutex);
     for (const std::string& warning : tracer->warnings()) {
         if (warned.insert(warning).second) log_warning(warning);
     }
@@ -274,7 +289,7 @@ Result<std::vector<TracedExample>> System::trace_all(std::span<const Example> gi
             TracedExample again = *runs[found->second].done;
             const std::span<const std::string> missing =
                 groups ? std::span<const std::string>(*groups) : std::span<const std::string>();
-            if (population::refresh(again, examples[i].inputs, missing)) {
+            if (population::refresh_valid(again, examples[i].inputs, missing)) {
                 runs.push_back({.begun = {}, .done = std::move(again)});
                 continue;
             }  // otherwise the run says what is wrong, and where

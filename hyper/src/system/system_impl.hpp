@@ -2,8 +2,10 @@
 // What a System holds. Shared by the files that implement it.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -30,6 +32,15 @@ struct KeptPopulation {
 
 class PendingCalls;
 
+/// Where tensor equations of a system run: nowhere, as far as no device can be opened and nobody has given one. That
+/// is all right for a system without any; `why` is what others come to.
+struct MaybeDevice {
+    Dispatcher* dispatcher = nullptr;
+    std::optional<Error> why{};
+};
+/// Errors: those of devices that the caller has given.
+[[nodiscard]] Result<MaybeDevice> device_of(System& system);
+
 struct System::Impl {
     std::string name;
     Function body;
@@ -37,10 +48,11 @@ struct System::Impl {
     ParameterSet parameters;
     /// Which hyperfunction a name belongs to: two of one name are refused, copies of one are not.
     std::map<std::string, std::shared_ptr<const AnyHyperfunction::Parts>> functions;
-    std::uint64_t function_runs = 0;
-    bool overlaps = true;              ///< host calls of a trace, and of several, run at the same time
-    bool is_dry = false;               ///< host functions are not called: their stand-ins are their results
-    std::set<std::string> warned{};    ///< each warning is logged once, not for every example
+    std::atomic<std::uint64_t> function_runs = 0;
+    std::mutex mutex{};              ///< of what several calls share: functions, parameters that register, warned, pool
+    bool overlaps = true;            ///< host calls of a trace, and of several, run at the same time
+    bool is_dry = false;             ///< host functions are not called: their stand-ins are their results
+    std::set<std::string> warned{};  ///< each warning is logged once, not for every example
     std::optional<Context> context{};  ///< what `dispatcher` is of, where it is not the caller's
     Dispatcher* dispatcher = nullptr;
     evolve::DevicePool* devices = nullptr;  ///< the caller's, in place of both

@@ -14,6 +14,7 @@
 #include "numbers_reward.hpp"
 #include "scored_example.hpp"
 #include "system_impl.hpp"
+#include "valid_graph.hpp"
 #include "yolk/core/log.hpp"
 
 namespace yolk::hyper {
@@ -140,7 +141,7 @@ Result<KeptPopulation*> System::Impl::population_for(const PopulationEvaluator::
     std::string key =
         fmt::format("{} {} {} {} {} {}", options.max_batch_size, options.memory_budget_bytes, options.examples_change,
                     to_string(options.determinism), options.most_unrolled, options.plain_outputs);
-    for (const TracedExample& example : traced) key += ' ' + signature(example.graph);
+    for (const TracedExample& example : traced) key += ' ' + signature_of(example.graph);
     const auto found = std::ranges::find(populations, key, [](const auto& kept) { return kept->key; });
     if (found != populations.end()) {
         std::rotate(found, found + 1, populations.end());
@@ -173,9 +174,10 @@ Result<PopulationEvaluation> System::evaluate_population(std::span<const Candida
             traces[i] = *std::move(scored);
         }
     }
-    YOLK_TRY(Dispatcher * device, dispatcher());
-    YOLK_TRY(KeptPopulation* const kept,
-             impl_->population_for({device, &pool(), devices()}, std::move(traces), options));
+    YOLK_TRY(const MaybeDevice device, device_of(*this));
+    auto found = impl_->population_for({device.dispatcher, &pool(), devices()}, std::move(traces), options);
+    if (!found) return device.why ? *device.why : std::move(found).error();
+    KeptPopulation* const kept = *found;
     auto evaluated = kept->evaluator->evaluate(candidates);
     if (!evaluated) {
         impl_->populations.clear();  // a device that is lost spoils all that was made on it

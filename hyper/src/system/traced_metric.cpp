@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "valid_graph.hpp"
 #include "yolk/hyper/control.hpp"
-#include "yolk/hyper/executor.hpp"
 #include "yolk/hyper/metric.hpp"
 #include "yolk/hyper/traced_operations.hpp"
 
@@ -60,7 +60,7 @@ Result<double> reward_on_host(const Metric& metric, const Value& prediction, con
     YOLK_TRY(const Graph graph, trace(metric.name, inputs, [&](std::span<const Traced> values) {
                  return TracedValues{metric.traced(values[0], values[1])};
              }));
-    YOLK_TRY(const std::vector<Value> rewards, call(graph, {.inputs = {prediction, expected}}));
+    YOLK_TRY(const std::vector<Value> rewards, call_valid(graph, {.inputs = {prediction, expected}}));
     return rewards.front().as_number();
 }
 

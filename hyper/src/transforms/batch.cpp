@@ -183,6 +183,7 @@ Result<BatchedBody> batch_body(const Graph& body, std::uint64_t size, std::span<
 }
 
 Result<Graph> batch(const Graph& graph, const BatchOptions& options) {
+    YOLK_TRY_VOID(validate(graph));
     YOLK_TRY(const auto axes, checked_axes(graph, options));
     Batch batch(graph, options.size, options.rules != nullptr ? *options.rules : batch_rules());
     for (std::size_t i = 0; i < axes.size(); ++i) {

@@ -21,6 +21,16 @@ struct PullRules {
     const HyperfunctionRules<PullRule>& hyperfunctions;
 };
 
+/// The rule of operations through which no cotangent goes: what they give does not move, so that what reads it needs
+/// no rule.
+struct PullNothing {
+    [[nodiscard]] Result<std::vector<Tangent>> operator()(GraphBuilder&, const Equation&,
+                                                          std::span<const Atom> operands, std::span<const Atom>,
+                                                          std::span<const Tangent>, const std::vector<bool>&) const {
+        return std::vector<Tangent>(operands.size());
+    }
+};
+
 /// call, switch, scan, while_loop, and what else runs bodies.
 [[nodiscard]] bool has_bodies(const Equation& equation);
 

@@ -194,6 +194,7 @@ Result<Graph> without_dead_code(const Graph& graph, const Flags& outputs_used, b
 }
 
 Result<Graph> dce(const Graph& graph, const Flags& outputs_used) {
+    YOLK_TRY_VOID(validate(graph));
     return without_dead_code(graph, outputs_used, /*keep_effects=*/true);
 }
 

@@ -28,8 +28,4 @@ std::vector<Tangent> push_same(Site& site, Tangents operands) {
 
 std::vector<Tangent> push_nothing(Site& site, Tangents) { return std::vector<Tangent>(site.results.size()); }
 
-std::vector<Tangent> pull_nothing(Site& site, Tangents, const std::vector<bool>&) {
-    return std::vector<Tangent>(site.operands.size());
-}
-
 }  // namespace yolk::hyper

@@ -52,6 +52,7 @@ struct Derivative {
 [[nodiscard]] std::vector<Tangent> push_same(Site& site, Tangents operands);
 /// Nothing moves behind it.
 [[nodiscard]] std::vector<Tangent> push_nothing(Site& site, Tangents operands);
-[[nodiscard]] std::vector<Tangent> pull_nothing(Site& site, Tangents results, const std::vector<bool>& wanted);
+/// Nothing comes back through it (PullNothing).
+inline constexpr PullFunction pull_nothing = nullptr;
 
 }  // namespace yolk::hyper

@@ -72,6 +72,11 @@ constexpr std::array kChoiceDerivatives{
     Derivative{"depends", push_passed, pull_passed},
     Derivative{"pack", push_pack, pull_pack},
     Derivative{"field", push_field, pull_field},
+    Derivative{"less", push_nothing, pull_nothing},
+    Derivative{"equal", push_nothing, pull_nothing},
+    Derivative{"and", push_nothing, pull_nothing},
+    Derivative{"or", push_nothing, pull_nothing},
+    Derivative{"not", push_nothing, pull_nothing},
 };
 
 }  // namespace

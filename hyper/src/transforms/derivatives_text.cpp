@@ -28,6 +28,8 @@ std::vector<Tangent> pull_to_texts(Site& site, Tangents results, const std::vect
 constexpr std::array kTextDerivatives{
     Derivative{"format", push_format, pull_to_texts},
     Derivative{"format_edits", push_same, pull_to_texts},
+    Derivative{"match", push_nothing, pull_nothing},
+    Derivative{"word_index", push_nothing, pull_nothing},
 };
 
 /// The texts of a value, with where they are: "" of a text itself.

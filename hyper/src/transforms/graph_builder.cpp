@@ -41,6 +41,20 @@ std::optional<Atom> GraphBuilder::unpacked(const Equation& equation) const {
 }
 
 Result<std::vector<Atom>> GraphBuilder::add(Equation equation, std::span<const ValueType> host_types) {
+    if (equation.operation == nullptr)
+        return bad_input("Graph '{}': an equation without an operation was added; give it one of operations().",
+                         graph_.name);
+    for (const Atom& operand : equation.operands) {
+        const auto* id = std::get_if<VariableId>(&operand);
+        if (id == nullptr || id->value < graph_.variables.size()) continue;
+        return bad_input("Graph '{}': an equation of {} was added that reads variable {}; there are {}.", graph_.name,
+                         equation.operation->name, id->value, graph_.variables.size());
+    }
+    for (const auto& body : equation.bodies) {
+        if (body == nullptr)
+            return bad_input("Graph '{}': an equation of {} was added with an empty body.", graph_.name,
+                             equation.operation->name);
+    }
     if (auto known = unpacked(equation)) return std::vector<Atom>{*std::move(known)};
     std::vector<ValueType> operands;
     for (const Atom& operand : equation.operands) operands.push_back(type(operand));

@@ -72,9 +72,13 @@ bool holds_parallel(const Equation& equation) {
 
 Result<Graph> unfold_parallel(const Graph& graph) { return unfolded_where(graph, holds_parallel); }
 
-Result<Graph> inline_calls(const Graph& graph) { return inline_calls_except(graph, {}); }
+Result<Graph> inline_calls(const Graph& graph) {
+    YOLK_TRY_VOID(validate(graph));
+    return inline_calls_except(graph, {});
+}
 
 Result<Graph> as_call(const Graph& graph) {
+    YOLK_TRY_VOID(validate(graph));
     if (nesting_of(graph) >= kMostNesting) {
         return bad_input(
             "as_call of graph '{}': its bodies are {} deep already, and may not be deeper; inline_calls first.",

@@ -27,7 +27,7 @@ bool holds_any(const Equation& equation, const std::string& collection) {
 
 /// The graph with its calls unfolded, so that their checkpoints stand in it.
 Result<Graph> unfolded(const Graph& graph, const std::string& collection, std::string_view transform) {
-    YOLK_TRY(Graph flat, inline_calls(graph));
+    YOLK_TRY(Graph flat, inline_calls(graph));  // checks it
     for (const Equation& equation : flat.equations) {
         if (!holds_any(equation, collection)) continue;
         return unsupported(
@@ -38,29 +38,31 @@ Result<Graph> unfolded(const Graph& graph, const std::string& collection, std::s
     return flat;
 }
 
-/// Why a variable of a folded graph is not known: "operation add (model.cpp:12) reads input 'x'".
-std::string what_is_dynamic(const Graph& graph, VariableId id) {
+/// "input 'x'", "parameter group 'w'"; empty for what an equation makes.
+std::string source_named(const Graph& graph, VariableId id) {
     for (const auto& [name, input] : graph.inputs) {
-        if (input == id) return fmt::format("it is input '{}'", name);
+        if (input == id) return fmt::format("input '{}'", name);
     }
     for (const auto& [parameter, group] : graph.parameters) {
-        if (parameter == id) return fmt::format("it is parameter group '{}'", group);
+        if (parameter == id) return fmt::format("parameter group '{}'", group);
     }
-    const auto makes = [&](const Equation& e) { return std::ranges::find(e.results, id) != e.results.end(); };
-    const auto maker = std::ranges::find_if(graph.equations, makes);
-    if (maker == graph.equations.end()) return "nothing makes it";
-    for (const Atom& operand : maker->operands) {
-        const auto* read = std::get_if<VariableId>(&operand);
-        if (read == nullptr) continue;
-        for (const auto& [name, input] : graph.inputs) {
-            if (input == *read) return fmt::format("{} reads input '{}'", named(*maker), name);
-        }
-        for (const auto& [parameter, group] : graph.parameters) {
-            if (parameter == *read) return fmt::format("{} reads parameter group '{}'", named(*maker), group);
-        }
-        return what_is_dynamic(graph, *read);
+    return {};
+}
+
+/// Why a variable of a folded graph is not known: "operation add (model.cpp:12) reads input 'x'".
+std::string what_is_dynamic(const Graph& graph, VariableId id) {
+    if (const std::string source = source_named(graph, id); !source.empty()) return "it is " + source;
+    std::vector<const Equation*> makers(graph.variables.size(), nullptr);
+    for (const Equation& equation : graph.equations) {
+        for (const VariableId result : equation.results) makers[result.value] = &equation;
     }
-    return fmt::format("{} has effects", named(*maker));
+    for (const Equation* maker = makers[id.value];; maker = makers[id.value]) {
+        const auto reads = std::ranges::find_if(
+            maker->operands, [](const Atom& operand) { return std::holds_alternative<VariableId>(operand); });
+        if (reads == maker->operands.end()) return fmt::format("{} has effects", named(*maker));
+        id = std::get<VariableId>(*reads);
+        if (makers[id.value] == nullptr) return fmt::format("{} reads {}", named(*maker), source_named(graph, id));
+    }
 }
 
 }  // namespace
@@ -115,6 +117,7 @@ Result<Graph> inject(const Graph& graph, const std::string& collection,
 }
 
 Result<Graph> with_static_inputs(const Graph& graph, std::span<const std::pair<std::string, Value>> values) {
+    YOLK_TRY_VOID(validate(graph));
     Graph rest = graph;
     Mapping mapping(graph);
     for (const auto& [name, value] : values) {
@@ -142,6 +145,7 @@ Result<Graph> with_static_inputs(const Graph& graph, std::span<const std::pair<s
 }
 
 Result<Graph> fold(const Graph& graph) {
+    YOLK_TRY_VOID(validate(graph));
     GraphBuilder builder(graph.name);
     Mapping mapping(graph);
     copy_interface(graph, builder, mapping);

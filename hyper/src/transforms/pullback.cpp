@@ -95,6 +95,9 @@ class Pullback {
 
     /// Of each operand, whether its cotangent is asked for.
     [[nodiscard]] std::vector<bool> wanted_of(const Equation& equation) const {
+        const PullRule* rule = rule_for(equation);
+        if (rule != nullptr && rule->target<PullNothing>() != nullptr)
+            return std::vector<bool>(equation.operands.size(), false);
         const bool all = custom_rule(rules_.hyperfunctions, equation) != nullptr;
         std::vector<bool> wanted;
         if (is(equation, "stop_gradient")) return std::vector<bool>(equation.operands.size(), false);
@@ -154,13 +157,21 @@ class Pullback {
         } else if (has_bodies(equation)) {
             YOLK_TRY(back, pull_bodies(builder_, graph_, equation, operands, forward, given, wanted, rules_));
         } else {
-            return no_rule("pullback", graph_, equation, "cut it off with stop_gradient, or add one to the table");
+            return no_rule("pullback", graph_, equation, advice_on(equation, wanted));
         }
         if (back.size() != operands.size()) {
             return bad_input("pullback of graph '{}': the rule of {} gave {} cotangents for {} operands.", graph_.name,
                              named(equation), back.size(), operands.size());
         }
         return accumulate(equation.operands, back);
+    }
+
+    /// What can be done about an operation without a rule.
+    [[nodiscard]] static std::string advice_on(const Equation& equation, const std::vector<bool>& wanted) {
+        if (equation.host != nullptr && wanted[0] && !equation.hyperfunction.empty())
+            return fmt::format("leave '{}' out of PullbackOptions::parameters, or give it a rule by its name",
+                               equation.hyperfunction);
+        return "put stop_gradient around what it reads, or add a rule to the table";
     }
 
     const Graph& graph_;
@@ -208,6 +219,10 @@ const RuleTable<PullRule>& pullback_rules() {
             for (const Derivative& of : part) {
                 const Operation* operation = find_operation(of.operation);
                 if (operation == nullptr) continue;
+                if (of.pull == pull_nothing) {
+                    rules.emplace(operation, PullNothing());
+                    continue;
+                }
                 rules.emplace(operation, [pull = of.pull](GraphBuilder& builder, const Equation& equation,
                                                           std::span<const Atom> operands, std::span<const Atom> results,
                                                           Tangents cotangents, const std::vector<bool>& wanted) {
@@ -230,6 +245,7 @@ Result<Graph> pullback_by(const Graph& graph, const WantedCotangents& wanted, co
 }
 
 Result<Graph> pullback(const Graph& graph, const PullbackOptions& options) {
+    YOLK_TRY_VOID(validate(graph));
     std::vector<std::pair<std::string, VariableId>> groups;
     for (const auto& [id, group] : graph.parameters) groups.emplace_back(group, id);
     WantedCotangents wanted;

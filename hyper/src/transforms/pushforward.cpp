@@ -88,7 +88,7 @@ class Pushforward {
             if (!moves || !carries) return {};
             if (rule == nullptr) {
                 return no_rule("pushforward", graph_, equation,
-                               "cut it off with stop_gradient, or add one to the table");
+                               "put stop_gradient around what it reads, or add a rule to the table");
             }
             YOLK_TRY(moved, (*rule)(builder_, equation, operands, moving, results));
         }
@@ -138,6 +138,7 @@ Result<PushedGraph> pushforward_by(const Graph& graph, const PushRules& rules, c
 
 Result<Graph> pushforward(const Graph& graph, const RuleTable<PushRule>& rules,
                           const HyperfunctionRules<PushRule>& hyperfunctions) {
+    YOLK_TRY_VOID(validate(graph));
     YOLK_TRY(PushedGraph pushed, pushforward_by(graph, {rules, hyperfunctions}));
     return std::move(pushed.graph);
 }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "graph_copy.hpp"
+#include "valid_graph.hpp"
 #include "yolk/hyper/schedule.hpp"
 
 namespace yolk::hyper {
@@ -53,37 +54,42 @@ class Stage {
     std::vector<Atom> outputs_{};
 };
 
-}  // namespace
-
-Result<Graph> sched(const Graph& graph, const Eligible& eligible) {
-    const Eligible chosen = eligible ? eligible : [](const Equation& equation) { return equation.host != nullptr; };
-    const std::vector<std::uint32_t> stage = stages(graph);
-    const std::uint32_t count = stage.empty() ? 0 : *std::ranges::max_element(stage) + 1;
+/// Of the equations by stage, so that each is looked at once.
+Result<Graph> scheduled(const Graph& graph, const Eligible& eligible) {
+    const std::vector<std::uint32_t> stage = stages_of(graph);
+    std::vector<std::vector<std::size_t>> of_stage(stage.empty() ? 0 : *std::ranges::max_element(stage) + 1);
+    for (std::size_t i = 0; i < stage.size(); ++i) of_stage[stage[i]].push_back(i);
     GraphBuilder builder(graph.name);
     Mapping mapping(graph);
     copy_interface(graph, builder, mapping);
-    for (std::uint32_t number = 0; number < count; ++number) {
-        std::vector<const Equation*> together;
-        for (std::size_t i = 0; i < stage.size(); ++i) {
-            if (stage[i] == number && chosen(graph.equations[i])) together.push_back(&graph.equations[i]);
-        }
+    for (std::uint32_t number = 0; number < of_stage.size(); ++number) {
+        std::vector<const Equation*> together, apart;
+        for (const std::size_t i : of_stage[number])
+            (eligible(graph.equations[i]) ? together : apart).push_back(&graph.equations[i]);
+        if (together.size() == 1) apart.insert(std::ranges::upper_bound(apart, together.front()), together.front());
         if (together.size() > 1) {
             Stage of(graph, number);
             for (const Equation* equation : together) YOLK_TRY_VOID(of.add(*equation));
             YOLK_TRY_VOID(std::move(of).finish(mapping, builder));
         }
-        for (std::size_t i = 0; i < stage.size(); ++i) {
-            const Equation& equation = graph.equations[i];
-            if (stage[i] != number || (together.size() > 1 && chosen(equation))) continue;
-            Equation copy = equation;
+        for (const Equation* equation : apart) {
+            Equation copy = *equation;
             for (Body& body : copy.bodies) {
-                YOLK_TRY(Graph inner, sched(*body, eligible));
+                YOLK_TRY(Graph inner, scheduled(*body, eligible));
                 body = std::make_shared<const Graph>(std::move(inner));
             }
             YOLK_TRY_VOID(copy_equation(graph, copy, mapping, builder));
         }
     }
     return std::move(builder).finish(mapping(graph.outputs), graph.output_names);
+}
+
+}  // namespace
+
+Result<Graph> sched(const Graph& graph, const Eligible& eligible) {
+    YOLK_TRY_VOID(validate(graph));
+    return scheduled(
+        graph, eligible ? eligible : [](const Equation& equation) { return equation.host != nullptr; });
 }
 
 }  // namespace yolk::hyper

@@ -136,6 +136,7 @@ Result<Body> weighing(const Graph& body) {
 }  // namespace
 
 Result<Graph> weighted(const Graph& graph) {
+    YOLK_TRY_VOID(validate(graph));
     Graph body = graph;
     for (const auto& [id, group] : graph.parameters) body.inputs.emplace_back(group, id);
     body.parameters.clear();

@@ -78,7 +78,7 @@ struct Scanned {
 /// (sched), and to be seen in a graph's text.
 class Tag {
    public:
-    explicit Tag(std::string name);
+    [[nodiscard]] explicit Tag(std::string name);
     ~Tag();
     Tag(const Tag&) = delete;
     Tag& operator=(const Tag&) = delete;

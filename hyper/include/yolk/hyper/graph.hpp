@@ -66,7 +66,8 @@ struct Equation {
 };
 [[nodiscard]] const Attribute* find_attribute(const Equation& equation, std::string_view name) noexcept;
 
-/// A variable that holds a hyperfunction's parameters: [out, in] or [n], or a text.
+/// A variable that holds a hyperfunction's parameters: [out, in] or [n], or a text. A hyperfunction without parameters
+/// has none.
 struct GraphParameter {
     VariableId variable;
     std::string group;  ///< the name in the system's parameter set
@@ -85,23 +86,23 @@ struct Graph {
 /// Bodies inside bodies, at most: everything that goes through them does so by recursion.
 inline constexpr std::size_t kMostNesting = 100;
 
-/// Every variable defined exactly once and before its use, every id in range, types as the operations say, bodies not
-/// nested too deep. For graphs
-/// that were built or transformed by hand; the tracer makes valid ones.
+/// Every variable defined exactly once and before its use, every id in range, names of inputs and of parameter groups
+/// unique, types as the operations say, bodies valid and not nested too deep. Every public function that takes a graph
+/// begins with this, in one pass over its equations, and gives its error back; the tracer makes valid graphs.
 [[nodiscard]] Result<void> validate(const Graph& graph);
 
 /// Stage of each equation: 1 + the largest stage of those it depends on, 0 where it depends on none. Equations of one
 /// stage are independent.
-[[nodiscard]] std::vector<std::uint32_t> stages(const Graph& graph);
+[[nodiscard]] Result<std::vector<std::uint32_t>> stages(const Graph& graph);
 
 /// For each variable whether it depends on one of `groups` (all parameters where not given).
-[[nodiscard]] std::vector<bool> depends_on(const Graph& graph,
-                                           std::optional<std::span<const std::string>> groups = std::nullopt);
+[[nodiscard]] Result<std::vector<bool>> depends_on(const Graph& graph,
+                                                   std::optional<std::span<const std::string>> groups = std::nullopt);
 
 /// Equal structure: operations, attributes, wiring, types, hyperfunctions, host functions; not the values of literals,
 /// only their types; in bodies their values as well. Equal signatures mean that the examples can be evaluated as one
 /// batch.
-[[nodiscard]] std::string signature(const Graph& graph);
+[[nodiscard]] Result<std::string> signature(const Graph& graph);
 
 /// Operations by name; nullptr for none.
 [[nodiscard]] const Operation* find_operation(std::string_view name) noexcept;

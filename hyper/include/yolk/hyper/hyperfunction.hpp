@@ -87,6 +87,7 @@ class AnyHyperfunction {
         TensorBody tensor{};    ///< one of the two
         HostFunctionPtr host{};
         Value stand_in{};  ///< of the result's kind: what a call comes back with after an error
+        Line made_at{};    ///< where hyperfunction() was called: tells functions of one name apart
     };
     explicit AnyHyperfunction(Parts parts);
     [[nodiscard]] const std::string& name() const noexcept { return parts_->spec.name; }
@@ -129,7 +130,8 @@ class Hyperfunction : public AnyHyperfunction {
 /// or a described struct (records in the graph), and the result perhaps a Result of one: a host function. A last
 /// argument std::stop_token sees time-outs. NoParameters leave out the first argument.
 template <class P, class Body>
-[[nodiscard]] Hyperfunction<P> hyperfunction(std::string name, P initial, Body body, HyperfunctionOptions options = {});
+[[nodiscard]] Hyperfunction<P> hyperfunction(std::string name, P initial, Body body, HyperfunctionOptions options = {},
+                                             Line line = Line::current());
 
 }  // namespace yolk::hyper
 

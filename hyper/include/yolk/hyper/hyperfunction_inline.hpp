@@ -215,7 +215,7 @@ Result<P> Hyperfunction<P>::from_values(const Value& values) const {
 }
 
 template <class P, class Body>
-Hyperfunction<P> hyperfunction(std::string name, P initial, Body body, HyperfunctionOptions options) {
+Hyperfunction<P> hyperfunction(std::string name, P initial, Body body, HyperfunctionOptions options, Line line) {
     static_assert(
         detail::HasSignature<Body>,
         "a body is a lambda or function whose arguments have types (no auto): that is how it says where it runs");
@@ -223,7 +223,7 @@ Hyperfunction<P> hyperfunction(std::string name, P initial, Body body, Hyperfunc
     using Return = typename detail::Signature<Body>::Return;
     constexpr std::size_t kCount = std::tuple_size_v<Arguments>;
     constexpr bool kHasParameters = !std::is_same_v<P, NoParameters>;
-    AnyHyperfunction::Parts parts{.spec = {.name = name, .optimize = options.optimize}};
+    AnyHyperfunction::Parts parts{.spec = {.name = name, .optimize = options.optimize}, .made_at = line};
     detail::ParameterCodec<P>::describe(parts.spec, initial);
     const Value first = detail::ParameterCodec<P>::value(initial);
     if (const Tensor* values = first.tensor()) parts.values = *values;

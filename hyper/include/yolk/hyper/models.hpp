@@ -59,7 +59,7 @@ class Models {
 /// in the reverse order. System::use puts a system's own ones beneath them.
 class UseModels {
    public:
-    explicit UseModels(Models models);
+    [[nodiscard]] explicit UseModels(Models models);
     ~UseModels();
     UseModels(const UseModels&) = delete;
     UseModels& operator=(const UseModels&) = delete;

@@ -46,8 +46,9 @@
 //   join                               (list) -> text; between: text
 //   to_tensor                          (list) -> tensor; shape: integers
 //   host_call                          (parameters, operand, ...) -> one value; the first operand is always the
-//                                      hyperfunction's parameters, a tensor (of shape [0] for one without) or a text.
-//                                      Equation::host runs. A model_call or schema_call is one, too (model_calls.hpp)
+//                                      hyperfunction's parameters, a tensor or a text; for one without, a literal
+//                                      tensor [0]. Equation::host runs. A model_call or schema_call is one, too
+//                                      (model_calls.hpp)
 //   call                               (operand, ...) -> the body's outputs; operands go to the body's inputs in order
 //   to_number                          (x): a tensor of one element, an integer or a number -> number; as: text,
 //                                      "written": .1 of .1F; "fp32": an error where fp32 does not hold an integer

@@ -36,8 +36,9 @@ struct Field {
 
 /// Search coordinates: what is perturbed and updated, unbounded between clamps. A field has one coordinate, a choice
 /// one for each of its options. Linear: value / u with u half the range; log: ln(value) / u with u half of
-/// ln(upper / lower). So sigma means the same for every field. Decoding clamps, rounds to nearest, takes a boolean's
-/// nearer side and a choice's largest coordinate (the first of equals).
+/// ln(upper / lower). So sigma means the same for every field. What has few values gets a larger u, so that the default
+/// sigma reaches the next one: a boolean's other side is .05 away, the next integer at most as far, and a choice leads
+/// by .1. Decoding clamps, rounds to nearest, takes a choice's largest coordinate (the first of equals).
 [[nodiscard]] std::uint32_t coordinate_count(std::span<const Field> fields);
 [[nodiscard]] std::vector<float> to_coordinates(std::span<const Field> fields, std::span<const float> natural);
 [[nodiscard]] std::vector<float> to_natural(std::span<const Field> fields, std::span<const float> coordinates);
@@ -63,6 +64,9 @@ struct ParameterSpec {
     [[nodiscard]] bool has_numbers() const { return shape != Shape{0}; }
     [[nodiscard]] bool has_parameters() const { return is_text || has_numbers(); }
 };
+
+/// "a matrix [2, 3]", "a struct of 2 fields", "a text", "without parameters".
+[[nodiscard]] std::string described(const ParameterSpec& spec);
 
 struct ParameterGroup {
     ParameterSpec spec;

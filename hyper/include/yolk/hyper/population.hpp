@@ -135,7 +135,8 @@ struct PlacedEquation {
     Placement placement = Placement::Data;
     std::string reason{};  ///< why on the host: "host function", "the ids are computed as fp32"
 };
-[[nodiscard]] std::vector<PlacedEquation> place(const Graph& graph, std::span<const std::string> varying_groups);
+[[nodiscard]] Result<std::vector<PlacedEquation>> place(const Graph& graph,
+                                                        std::span<const std::string> varying_groups);
 
 /// Prepared for a set of examples; evaluates any number of populations. One thread at a time. Everything it is given
 /// must outlive it. After an error it can be used again.

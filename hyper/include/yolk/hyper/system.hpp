@@ -62,7 +62,7 @@ struct OptimizeOptions;  // optimize.hpp
 struct OptimizeOutcome;
 class Models;  // models.hpp
 
-/// One thread at a time. Movable.
+/// One thread at a time, except that several may be in call() together. Movable.
 class System {
    public:
     using Function = std::function<Traced(const Inputs&)>;
