@@ -19,7 +19,7 @@ constexpr double kBetterShare = 0.3;
 /// A device that recorded less of the candidates than this is filled by itself.
 constexpr double kLeastShare = 0.5;
 /// Of the residual, in log cost, where one device is all there is: nothing was seen of how two devices differ, so it is
-/// assumed. docs/tuner.md has .02, .3, .5 and more beside each other.
+/// assumed (docs/tuner.md, "One recording").
 constexpr double kResidualOfOne = 0.5;
 
 /// Greedy: each next candidate adds most to the devices' mean of the best fraction of their optimum. Only what was
