@@ -120,7 +120,9 @@ layout(binding = 0) buffer B { float b[]; };
 layout(push_constant) uniform Push { uint far; };
 void main() {
     const uint i = gl_GlobalInvocationID.x;
-    if (MODE == 1 && i == 3) b[far] = 1.0;
+    if (MODE == 1 && i == 3) {  // one of them lies where nothing is mapped
+        for (uint k = 1; k < 4000; ++k) b[k * far] = 1.0;
+    }
 #if MODE == 3
     float big[268435456];
     big[i * 1000000] = 1.0;
@@ -133,7 +135,7 @@ void main() {
         "parameters": {"mode": {"values": [1, 0, 3, 4, 5], "define": "MODE"}},
         "default": {"mode": 1},
         "buffers": [{"name": "b", "binding": 0, "type": "f32", "elements": 64, "role": "output"}],
-        "push_constants": [{"type": "u32", "value": 1000000000}],
+        "push_constants": [{"type": "u32", "value": 1000000}],
         "dispatch": [4],
         "reference": {"shader": "reference.comp", "dispatch": [4]}})json");
     write(
