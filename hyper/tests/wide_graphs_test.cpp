@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What functions over graphs take grows as the graphs do: four times the equations take four times as long, not 16
-// times. The bound is between the two, in processor time of this thread, so that other work does not count.
+// What functions over graphs take grows as the graphs do: eight times the equations take eight times as long, not 64
+// times. The bound is half of that, since what is larger also misses caches; in processor time of this thread, so that
+// other work does not count.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +20,7 @@
 namespace yolk::hyper::wide_graphs {
 namespace {
 
-constexpr std::size_t kFew = 3000, kMany = 4 * kFew;
+constexpr std::size_t kFew = 2000, kMany = 8 * kFew;
 
 double thread_seconds() {
     timespec now{};
@@ -105,7 +106,7 @@ TEST(wide_graphs, take_as_long_as_they_are) {
         const Graph few = make(kFew), many = make(kMany);
         for (const auto& [name, function] : functions()) {
             const double ratio = least_seconds(function, many) / least_seconds(function, few);
-            EXPECT_LT(ratio, 8.0) << name << " of a " << shape;
+            EXPECT_LT(ratio, 32.0) << name << " of a " << shape;
         }
     }
 }

@@ -136,13 +136,13 @@ Result<void> ExampleSet::replace(std::span<const TracedExample* const> traced) {
             const std::uint32_t index = groups_[g].indices[e];
             own.push_back(traced[index]);
             examples.push_back(view_of(*traced[index]));
+            YOLK_TRY_VOID(check_example(*traced[index], index, *parameters_));
             if (traced[index] != originals_[g][e] && signature_of(traced[index]->graph) != signatures_[g]) {
                 return bad_input(
                     "Example {} has another structure than the one in its place: other equations, or other shapes. "
                     "Give examples of the same structures in the same order, or make another evaluator.",
                     index);
             }
-            YOLK_TRY_VOID(check_example(*traced[index], index, *parameters_));
             if (Result<void> fits = check_ids(examples.back()); !fits)
                 return std::move(fits).error().while_doing(fmt::format("taking example {}", index));
         }
