@@ -84,9 +84,6 @@ Result<void> DeviceKfac::Impl::create_buffers() {
         YOLK_TRY(layer->weights, context.allocate<float>(weights, "weights"));
         YOLK_TRY(layer->gradient, context.allocate<float>(weights, "gradient"));
     }
-    YOLK_TRY(readback, context.device().create_buffer({.size_bytes = 3 * yolk::kViewAlignment,
-                                                       .domain = yolk::MemoryDomain::Readback,
-                                                       .label = "loss and status"}));
     return {};
 }
 
@@ -183,6 +180,9 @@ Result<void> DeviceKfac::Impl::bind_steps() {
              .decay = kDecay}));
     YOLK_TRY(state, context.allocate<float>(plan.state().size_bytes / 4, "covariances"));
     YOLK_TRY(statuses, context.allocate<float>(plan.statuses_bytes() / 4, "statuses"));
+    YOLK_TRY(readback, context.device().create_buffer({.size_bytes = yolk::kViewAlignment + plan.statuses_bytes(),
+                                                       .domain = yolk::MemoryDomain::Readback,
+                                                       .label = "loss and status"}));
     YOLK_TRY(kfac_scratch, context.allocate<float>(plan.scratch().size_bytes / 4, "scratch of K-FAC"));
     YOLK_TRY(steps, plan.bind({.layers = {{.inputs = inputs,
                                            .derivatives = hidden_derivatives,
@@ -236,7 +236,7 @@ void DeviceKfac::Impl::record_update(const Settings& settings, std::uint32_t ste
                              .first = step == 0});
     recorder->barrier(Barrier::ComputeToTransfer);
     recorder->copy(loss, {readback, 0, 4});
-    recorder->copy(statuses, {readback, yolk::kViewAlignment, 2 * yolk::kViewAlignment});
+    recorder->copy(statuses, {readback, yolk::kViewAlignment, readback.size_bytes() - yolk::kViewAlignment});
     recorder->barrier(Barrier::ToHost);
 }
 

@@ -42,6 +42,13 @@ Result<void> NotFiniteWatch::take(const GenerationSummary& summary) {
             "be finite: lower the learning rate. Later ones are counted without a notice.",
             summary.generation, summary.skipped_elements));
     }
+    skipped_in_a_row_ = summary.skipped_elements > 0 ? skipped_in_a_row_ + 1 : 0;
+    if (skipped_in_a_row_ == kMostInARow) {
+        return failed_work(
+            "In generation {} and the {} before it parameters were left as they were, because they or their moments "
+            "would not be finite: training has diverged. Lower the learning rate or sigma.",
+            summary.generation, kMostInARow - 1);
+    }
     if (summary.has_finite) {
         in_a_row_ = 0;
         return {};

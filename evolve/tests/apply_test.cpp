@@ -2,6 +2,7 @@
 // Generations that are applied from what their scores came to, instead of being scored again.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "fixtures.hpp"
@@ -110,10 +111,14 @@ TEST_P(apply, refuses_what_is_not_of_this_run) {
     EXPECT_TRUE(expect_error(fresh.shaped(), ErrorKind::BadInput, "before the first generation"));
 }
 
-TEST_P(apply, without_a_finite_score_is_an_error) {
+TEST_P(apply, without_a_finite_score_changes_nothing) {
     ASSERT_OK_AND_ASSIGN(Evolution run, create({.population = kApplied}, {}));
+    const std::vector<float> before(run.parameters().begin(), run.parameters().end());
     const ShapedGeneration none{.integer_weights = std::vector<std::int8_t>(kApplied / 2, 0)};
-    EXPECT_TRUE(expect_error(run.apply(none), ErrorKind::Failed, "no member has a finite score"));
+    ASSERT_OK_AND_ASSIGN(const GenerationSummary summary, run.apply(none));
+    EXPECT_FALSE(summary.has_finite);
+    EXPECT_EQ(run.generations(), 1U);
+    EXPECT_TRUE(std::ranges::equal(run.parameters(), before));
 }
 
 }  // namespace

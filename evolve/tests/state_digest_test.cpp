@@ -123,14 +123,14 @@ TEST_P(device_digest, is_made_where_it_was_asked_for) {
     EXPECT_TRUE(expect_error(run.state_digest(), ErrorKind::BadInput, "EvolutionParts::digest"));
 }
 
-// A generation of a million parameters: the summary, the counters and the digest come to the host, 1 KB, and the
-// state only where it is asked for. In discrete memory, too, where all of it is a copy.
+// A generation of a million parameters: the summary, the counters, the digest and the count of skipped elements come to
+// the host, 1 KB, and the state only where it is asked for. In discrete memory, too, where all of it is a copy.
 TEST_P(device_digest, stands_for_a_state_that_stays_on_the_device) {
     ASSERT_OK_AND_ASSIGN(const ParameterTable table,
                          ParameterTable::create({{.name = "w", .rows = 1000, .columns = 1000}}));
     constexpr std::uint64_t kState = std::uint64_t{2} * 4 * 1000 * 1000;  // with momentum
     constexpr std::uint64_t kSmall =
-        sizeof(abi::fitness::Summary) + 4 * kEvaluationCounters + 4 * abi::digest::kSumWords;
+        sizeof(abi::fitness::Summary) + 4 * kEvaluationCounters + 4 * abi::digest::kSumWords + sizeof(std::uint32_t);
     for (const bool discrete : {false, true}) {
         const Device& on = discrete ? discrete_device() : device();
         Dispatcher& by = discrete ? discrete_dispatcher() : dispatcher();

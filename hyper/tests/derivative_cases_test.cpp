@@ -199,6 +199,30 @@ void add_choice_cases(std::vector<DerivativeCase>& all) {
     all.back().operation = "field";
 }
 
+/// Lists and integers do not move; what is read from those of still values goes on as a factor.
+void add_list_cases(std::vector<DerivativeCase>& all) {
+    const std::vector<ValueType> two{scalar(), scalar()};
+    const auto still_list = [](In in) { return make_list({floor(in[0]), floor(in[1])}); };
+    const auto factor_of = [&](std::string operation, std::function<Traced(In)> factor) {
+        all.push_back(traced_case(std::move(operation), two, [factor = std::move(factor)](In in) {
+            return TracedValues{factor(in) * in[0] * in[1]};
+        }));
+    };
+    factor_of("list", [=](In in) { return item(still_list(in), 0, Value(0.0)); });
+    factor_of("item", [=](In in) { return item(still_list(in), -1, Value(0.0)); });
+    factor_of("length", [=](In in) { return to_number(length(still_list(in))); });
+    factor_of("to_tensor", [=](In in) { return sum(to_tensor(still_list(in), Shape{2})); });
+    factor_of("to_integer", [](In in) { return to_number(to_integer(floor(in[0]))); });
+    factor_of("join", [=](In in) {
+        return select(match(join(still_list(in), " "), "-", Match::Starts), Traced(2.0), Traced(3.0));
+    });
+    all.push_back(refused_case(traced_case("list", two,
+                                           [](In in) {
+                                               return TracedValues{item(make_list({in[0], in[1]}), 1, Value(0.0))};
+                                           }),
+                               "lists do not move"));
+}
+
 void add_body_cases(std::vector<DerivativeCase>& all) {
     const std::vector<ValueType> one{scalar()}, row{tensor({3})};
     all.push_back(traced_case("switch", one, [](In in) {
@@ -260,10 +284,12 @@ TEST(derivative_cases, leave_no_operation_out) {
 }
 
 TEST(derivative_cases, cover_what_has_a_rule_for_batches) {
-    // Repeated for each element: texts, records, host functions; and bodies, which are batched in themselves.
-    const std::set<std::string> without{"equal", "format", "format_edits", "match",    "word_index",
-                                        "pack",  "field",  "host_call",    "switch",   "while_loop",
-                                        "scan",  "call",   "parallel",     "weighted", "while_loop_pullback"};
+    // Repeated for each element: texts, records, lists, integers, host functions; and bodies, which are batched in
+    // themselves.
+    const std::set<std::string> without{
+        "equal",     "format",     "format_edits", "match", "word_index", "pack",     "field",
+        "host_call", "switch",     "while_loop",   "list",  "length",     "item",     "join",
+        "to_tensor", "to_integer", "scan",         "call",  "parallel",   "weighted", "while_loop_pullback"};
     for (const Operation* operation : operations())
         EXPECT_NE(batch_rules().contains(operation), without.contains(std::string(operation->name))) << operation->name;
 }
@@ -277,6 +303,7 @@ std::vector<DerivativeCase> derivative_cases() {
     add_rearranging_cases(all);
     add_matrix_cases(all);
     add_choice_cases(all);
+    add_list_cases(all);
     add_body_cases(all);
     return all;
 }

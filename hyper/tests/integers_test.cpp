@@ -245,7 +245,7 @@ TEST(integers, of_a_batch_are_listed_and_numbers_are_as_written) {
     const Graph host =
         traced("h", {{"x", number_type()}}, [&](Inside in) { return TracedValues{format("{}", {tool(in[0])})}; });
     ASSERT_OK_AND_ASSIGN(const Graph each, batch(host, {.size = 2}));
-    EXPECT_EQ(call(each, {.inputs = {vector({.1F, .7F})}, .parameters = {Tensor()}}).value(), (Values{"0.1", "0.7"}));
+    EXPECT_EQ(call(each, {.inputs = {vector({.1F, .7F})}}).value(), (Values{"0.1", "0.7"}));
     const Graph loops = traced("l", {{"n", integer_type()}}, [](Inside in) {
         return TracedValues{
             while_loop(

@@ -76,10 +76,10 @@ TEST(lists, are_nested_up_to_a_limit) {
     }
     EXPECT_EQ(depth, kMostValueDepth);
     EXPECT_EQ(deep.depth(), kMostValueDepth);
-    ASSERT_OK_AND_ASSIGN(const Json json, parse_json(to_line(to_json(deep)), "a value"));
+    ASSERT_OK_AND_ASSIGN(const Json json, parse_json(to_line(to_json(deep)), "a value", {.depth = kMostValueDepth}));
     EXPECT_TRUE(value_from_json(json));
-    const std::string opened(100'000, '['), closed(100'000, ']');
-    ASSERT_OK_AND_ASSIGN(const Json deeper, parse_json(opened + "\"x\"" + closed, "a value"));
+    const std::string opened(110, '['), closed(110, ']');
+    ASSERT_OK_AND_ASSIGN(const Json deeper, parse_json(opened + "\"x\"" + closed, "a value", {.depth = 200}));
     EXPECT_THAT(refusal(value_from_json(deeper)), HasSubstr("100 arrays and objects"));
 }
 

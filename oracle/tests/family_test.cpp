@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-enum class Fault { None, Twin, Oracle, Kept, Input, Beyond, Hold };
+enum class Fault { None, Twin, Oracle, Kept, Input, Beyond, Refused, Hold };
 
 /// Noise of one pair, with one thing about it that is not so.
 class FaultyProblem final : public Problem {
@@ -40,7 +40,7 @@ class FaultyProblem final : public Problem {
         NoiseDesc desc = desc_;
         desc.config = space_of(device.info(), desc_).config(configuration);
         YOLK_TRY(NoisePlan plan, plan_noise(device, desc));
-        const bool swapped = fault_ == Fault::Input;
+        const bool swapped = fault_ == Fault::Input || fault_ == Fault::Refused;
         return planned(std::move(plan),
                        [swapped](const NoisePlan& of, std::span<const BufferView> views,
                                  const BufferView& scratch) -> Result<PlannedProblem::Record> {
@@ -50,7 +50,8 @@ class FaultyProblem final : public Problem {
     }
     [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
         const std::uint64_t out_bytes = fault_ == Fault::Beyond ? 4 * kCount - 4 : 4 * kCount;
-        return {input_buffer("in", std::vector<std::int32_t>(kCount, 5)), output_buffer("out", out_bytes)};
+        const std::uint32_t in_count = fault_ == Fault::Refused ? kCount - 1 : kCount;
+        return {input_buffer("in", std::vector<std::int32_t>(in_count, 5)), output_buffer("out", out_bytes)};
     }
     [[nodiscard]] std::vector<Expected> expected() const override {
         Expected expected{.element = ElementType::I32,
@@ -142,16 +143,23 @@ TEST_P(family, a_changed_input_is_found) {
     EXPECT_THAT(report.failures, ::testing::Contains(HasSubstr("the input in was changed")));
 }
 
+// What is stored behind the output goes to room that is bound with it, and so is seen on every driver.
+TEST_P(family, a_store_behind_the_output_is_found) {
+    ASSERT_OK_AND_ASSIGN(const CheckReport report, check<Fault::Beyond>());
+    EXPECT_FALSE(report.passed());
+    EXPECT_THAT(report.failures, ::testing::Contains(HasSubstr("1 words outside out were overwritten")));
+}
+
 // What a plan refuses is an error of the check, with the case's name.
 TEST_P(family, a_refusal_names_the_case) {
-    EXPECT_TRUE(testing::expect_error(check<Fault::Beyond>(), ErrorKind::BadInput, "checking a faulty problem"));
+    EXPECT_TRUE(testing::expect_error(check<Fault::Refused>(), ErrorKind::BadInput, "checking a faulty problem"));
 }
 
 // Of all configurations it is one failure of many.
 TEST_P(family, a_refusal_does_not_end_the_check_of_all) {
     std::vector<std::string> told;
     ASSERT_OK_AND_ASSIGN(const CheckReport report,
-                         check_all<Fault::Beyond>({.on_failure = [&](const char* kernel, const std::string& failure) {
+                         check_all<Fault::Refused>({.on_failure = [&](const char* kernel, const std::string& failure) {
                              EXPECT_STREQ(kernel, "faulty");
                              told.push_back(failure);
                          }}));

@@ -39,7 +39,7 @@ Spirv spirv_of(const std::string& bytes) {
 }
 
 /// What this process has had compiled, so that the second of two runs of one environment compiles nothing.
-class Known {
+class KnownResult {
    public:
     std::optional<WorkerMessage> find(const std::string& key) {
         const std::lock_guard lock(mutex_);
@@ -73,7 +73,7 @@ const char* advice(const WorkerFailure& failure) {
 }
 
 Result<WorkerMessage> compile_apart(const WorkerMessage& request, std::string_view name) {
-    static Known known;
+    static KnownResult known;
     Hasher hasher;
     for (const std::string& field : request) {
         const std::uint64_t size = field.size();

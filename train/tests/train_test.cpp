@@ -188,14 +188,15 @@ TEST_P(training, divergence_keeps_the_last_finite_state) {
                              "The last good state, after " + std::to_string(hashes.size()) + " generation"));
     EXPECT_EQ(entries(folder_.path()), 4U);
     EXPECT_OK(evaluate_policy(device(), folder_.path() / "policy.safetensors", {.episodes = 2}));
-    // That state can be gone on from, and its next generation is the one that diverges.
+    // That state can be gone on from, and diverges again.
     options.resume = true;
     options.generations = static_cast<std::uint32_t>(hashes.size());
     ASSERT_OK_AND_ASSIGN(const TrainOutcome kept, train(device(), options));
     EXPECT_EQ(kept.resumed_from, hashes.size());
     EXPECT_EQ(kept.state_hash, hashes.back());
     options.generations = 30;
-    EXPECT_TRUE(expect_error(train(device(), options), ErrorKind::Failed, "so that nothing was saved"));
+    EXPECT_TRUE(expect_error(train(device(), options), ErrorKind::Failed,
+                             "The last good state, after " + std::to_string(hashes.size() + 9) + " generation"));
     EXPECT_EQ(entries(folder_.path()), 4U);
 }
 TEST_P(training, divergence_without_hashes_or_a_log_keeps_the_last_hashed_state) {

@@ -128,9 +128,8 @@ DevicePrior device_prior(const CandidateSet& candidates, const Eigen::MatrixXd& 
     }
     constexpr double kOptimism = 1.5;  // the residual of devices that the factors were fitted to is too small
     constexpr double kLeast = 0.02;
-    prior.residual_deviation = devices == 1
-                                   ? kResidualOfOne
-                                   : std::max({kOptimism * root_mean_square(rest, better), 0.5 * spread, kLeast});
+    prior.residual_deviation =
+        devices == 1 ? kResidualOfOne : std::max({kOptimism * root_mean_square(rest, better), 0.5 * spread, kLeast});
     return prior;
 }
 

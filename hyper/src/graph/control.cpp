@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "article.hpp"
 #include "caught.hpp"
 #include "graph_copy.hpp"
 #include "operations_impl.hpp"
@@ -259,8 +260,8 @@ Scanned scan(std::span<const Traced> init, std::span<const Traced> sequences,
     for (const Traced& sequence : sequences) {
         const Shape& shape = sequence.shape();
         if (shape.rank() == 0) {
-            return give_up(bad_input("scan: a sequence is a {}; sequences are tensors [length, ...].",
-                                     to_string(sequence.type())));
+            return give_up(bad_input("scan: a sequence is {}; sequences are tensors [length, ...].",
+                                     with_article(sequence.type())));
         }
         if (!length) length = shape[0];
         const auto rest = shape.extents().subspan(1);

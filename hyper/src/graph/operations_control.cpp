@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "article.hpp"
 #include "operations_impl.hpp"
 #include "valid_graph.hpp"
 
@@ -45,8 +46,8 @@ Result<void> expect_inputs(const Equation& equation, const Graph& body, BodyType
     for (std::size_t i = 0; i < given.size(); ++i) {
         const ValueType& wanted = body.variables.at(body.inputs[i].second.value).type;
         if (given[i] == wanted) continue;
-        return bad_input("{}: input {} ('{}') of body '{}' is a {}; here it is given a {}.", name, i,
-                         body.inputs[i].first, body.name, to_string(wanted), to_string(given[i]));
+        return bad_input("{}: input {} ('{}') of body '{}' is {}; here it is given {}.", name, i, body.inputs[i].first,
+                         body.name, with_article(wanted), with_article(given[i]));
     }
     return {};
 }
@@ -60,8 +61,8 @@ Result<void> expect_carries(const Equation& equation, const Graph& body, BodyTyp
     for (std::size_t i = 0; i < carries.size(); ++i) {
         const ValueType given = output_type(body, i);
         if (given == carries[i]) continue;
-        return bad_input("{}: carry {} of body '{}' goes in as a {} and comes back as a {}; it must keep its type.",
-                         equation.operation->name, i, body.name, to_string(carries[i]), to_string(given));
+        return bad_input("{}: carry {} of body '{}' goes in as {} and comes back as {}; it must keep its type.",
+                         equation.operation->name, i, body.name, with_article(carries[i]), with_article(given));
     }
     return {};
 }
@@ -255,8 +256,8 @@ Result<Types> scan_types(const Equation& equation, BodyTypes operands) {
     for (std::size_t i = layout.carries; i < layout.carries + layout.sequences; ++i) {
         const Shape& shape = operands[i].shape;
         if (operands[i].kind != ValueKind::Tensor || shape.rank() == 0 || shape[0] != layout.length) {
-            return bad_input("scan: sequence {} is a {}; it must be a tensor [{}, ...], one element for each step.",
-                             i - layout.carries, to_string(operands[i]), layout.length);
+            return bad_input("scan: sequence {} is {}; it must be a tensor [{}, ...], one element for each step.",
+                             i - layout.carries, with_article(operands[i]), layout.length);
         }
         inputs[i].shape = element_shape(shape);
     }
@@ -267,10 +268,10 @@ Result<Types> scan_types(const Equation& equation, BodyTypes operands) {
         const ValueType element = output_type(body, i);
         if (element.kind != ValueKind::Tensor && element.kind != ValueKind::Number) {
             return bad_input(
-                "scan: result {} of body '{}' is a {}; tensors and numbers can be stacked (to_number() makes a number "
+                "scan: result {} of body '{}' is {}; tensors and numbers can be stacked (to_number() makes a number "
                 "of "
                 "an integer).",
-                i - layout.carries, body.name, to_string(element));
+                i - layout.carries, body.name, with_article(element));
         }
         types.push_back({ValueKind::Tensor, stacked_shape(layout.length, element)});
     }

@@ -3,6 +3,7 @@
 // it is an error where an item is of another.
 #include <array>
 
+#include "article.hpp"
 #include "operations_impl.hpp"
 
 namespace yolk::hyper {
@@ -48,8 +49,8 @@ Result<Values> evaluate_item(const Equation&, std::span<const Value> operands) {
     auto item = conformed(*std::move(found), wanted);
     if (!item) return std::move(item).error().while_doing("taking an item");
     if (const ValueType given = type_of(*item); given != wanted) {
-        return bad_input("item: item {} of the list is a {}; here it must be a {}.", *index, to_string(given),
-                         to_string(wanted));
+        return bad_input("item: item {} of the list is {}; here it must be {}.", *index, with_article(given),
+                         with_article(wanted));
     }
     return Values{*std::move(item)};
 }

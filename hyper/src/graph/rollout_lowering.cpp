@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "article.hpp"
+
 namespace yolk::hyper {
 namespace {
 
@@ -87,8 +89,8 @@ Result<VariableId> observation_of(const Graph& graph) {
     const VariableId input = graph.inputs[0].second;
     const ValueType& type = graph.variables[input.value].type;
     if (type.kind != ValueKind::Tensor || type.shape.rank() != 1) {
-        return unsupported("The roll-out kernel's observation is a tensor [n]; the input '{}' of '{}' is a {}.",
-                           graph.inputs[0].first, graph.name, to_string(type));
+        return unsupported("The roll-out kernel's observation is a tensor [n]; the input '{}' of '{}' is {}.",
+                           graph.inputs[0].first, graph.name, with_article(type));
     }
     return input;
 }

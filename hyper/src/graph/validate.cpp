@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "article.hpp"
 #include "operations_impl.hpp"
 #include "yolk/hyper/graph.hpp"
 
@@ -90,8 +91,8 @@ class Validator {
     static Result<void> interface(const Graph& graph, Defined& defined, std::size_t depth) {
         for (const Variable& variable : graph.variables) {
             if (variable.type.shape.element_count().value_or(kMostElements + 1) > kMostElements)
-                return bad_input("Graph '{}' has a {}; tensors have less than 2^31 elements.", graph.name,
-                                 to_string(variable.type));
+                return bad_input("Graph '{}' has {}; tensors have less than 2^31 elements.", graph.name,
+                                 with_article(variable.type));
         }
         std::set<std::string_view> names, groups;
         for (const auto& [name, id] : graph.inputs) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "article.hpp"
 #include "operations_impl.hpp"
 
 namespace yolk::hyper {
@@ -18,8 +19,8 @@ Result<void> bind_value(const Graph& graph, VariableId id, const Value& given_va
     auto value = conformed(given_value, wanted);
     if (!value) return std::move(value).error().while_doing(fmt::format("taking {} of graph '{}'", what, graph.name));
     if (const ValueType given = type_of(*value); given != wanted) {
-        return bad_input("Graph '{}': {} is a {}, but a {} was traced; trace the graph again for it.", graph.name, what,
-                         to_string(given), to_string(wanted));
+        return bad_input("Graph '{}': {} is {}, but {} was traced; trace the graph again for it.", graph.name, what,
+                         with_article(given), with_article(wanted));
     }
     values[id.value] = *std::move(value);
     return {};
@@ -113,9 +114,9 @@ Result<void> check_results(const Graph& graph, std::size_t equation, std::span<V
         results[i] = *std::move(fitting);
         if (const ValueType given = type_of(results[i]); given != wanted) {
             problem = fmt::format(
-                "a {} came back where a {} was traced; a function must keep its type and shape, whatever its "
+                "{} came back where {} was traced; a function must keep its type and shape, whatever its "
                 "parameters are.",
-                to_string(given), to_string(wanted));
+                with_article(given), with_article(wanted));
         }
     }
     if (problem.empty()) return {};

@@ -94,7 +94,7 @@ Result<Value> answer_of(const Program& program, const ProgramRun& run) {
         return bad_input("Program '{}' printed nothing; its last line has to be its answer, a JSON value.{}", name,
                          quoted_errors(run.error_tail));
     }
-    const Result<Json> json = parse_json(line, "the last line");
+    const Result<Json> json = parse_json(line, "the last line", {.depth = kMostValueDepth});
     Result<Value> value = json ? value_from_json(*json) : Result<Value>(json.error());
     if (value) return value;
     return bad_input(

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "article.hpp"
 #include "graph_copy.hpp"
 #include "operations_impl.hpp"
 #include "population_lowering.hpp"
@@ -84,7 +85,7 @@ std::string reason_for_host(const Graph& graph, const Equation& equation, std::s
     for (const Operand& operand : operands) {
         const ValueKind kind = operand.type.kind;
         if (kind != ValueKind::Tensor && kind != ValueKind::Number && kind != ValueKind::Integer)
-            return fmt::format("{} of a {} has no kernel", equation.operation->name, to_string(kind));
+            return fmt::format("{} of {} has no kernel", equation.operation->name, with_article(kind));
         if (element_count(operand.type) == 0) return fmt::format("{} of no element", equation.operation->name);
         if (operand.traits.words && !rule->takes_words && operand.traits.below > kMostNumbers)
             return fmt::format("{} of indices up to {} has no kernel", equation.operation->name, operand.traits.below);

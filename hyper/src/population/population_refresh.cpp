@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "population_refresh.hpp"
+#include "article.hpp"
 #include "valid_graph.hpp"
 
 #include <fmt/format.h>
@@ -30,8 +31,8 @@ Result<void> take_inputs(TracedExample& example, const std::map<std::string, Val
         if (!value) return std::move(value).error().while_doing(fmt::format("reading input '{}'", key));
         const ValueType given = type_of(*value);
         if (given != wanted) {
-            return bad_input("Input '{}' is a {}, but a {} was traced; trace the graph again for it.", key,
-                             to_string(given), to_string(wanted));
+            return bad_input("Input '{}' is {}, but {} was traced; trace the graph again for it.", key,
+                             with_article(given), with_article(wanted));
         }
         example.values[id.value] = *std::move(value);
     }

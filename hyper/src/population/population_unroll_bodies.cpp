@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "article.hpp"
 #include "equation_writer.hpp"
 #include "operations_impl.hpp"
 #include "population_refresh.hpp"
@@ -224,7 +225,7 @@ Held UnrolledBodies::added(const Held& step, const Held& behind, const ValueType
     if (type.kind == ValueKind::Tensor && step.plain && behind.plain)
         return {.plain = writer_("add", {*behind.plain, *step.plain})};
     if (step.plain && *step.plain == Atom(zero_of(type))) return behind;
-    return writer_.lacking(fmt::format("the cotangents of a {} add up on the host", to_string(type.kind)));
+    return writer_.lacking(fmt::format("the cotangents of {} add up on the host", with_article(type.kind)));
 }
 
 HeldValues UnrolledBodies::while_loop_pullback(const Equation& equation, const HeldValues& operands,

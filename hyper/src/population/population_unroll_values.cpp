@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "article.hpp"
 #include "equation_writer.hpp"
 
 namespace yolk::hyper::population {
@@ -199,7 +200,7 @@ Held UnrollWriter::logic(const Equation& equation, std::span<const Held> operand
     }
     if (name == "less") return {.single = less(equation, operands, literals_are_shared), .maker = maker_};
     if (types[0].kind != ValueKind::Boolean)
-        return lacking(fmt::format("equal of a {} compares bits, on the host", to_string(types[0].kind)));
+        return lacking(fmt::format("equal of {} compares bits, on the host", with_article(types[0].kind)));
     const Atom first = mask(operands[0]);
     if (name == "not") return {.single = inverse(first), .maker = maker_};
     const Atom second = mask(operands[1]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/hyper/metric.hpp"
+#include "article.hpp"
 #include "caught.hpp"
 #include "numbers_reward.hpp"
 #include "traced_metric.hpp"
@@ -155,8 +156,8 @@ Result<Value> scored_part(const Metric& metric, const Value& prediction) {
     if (metric.field.empty()) return prediction;
     const Value* const part = prediction.record() != nullptr ? prediction.record()->find(metric.field) : nullptr;
     if (part != nullptr) return *part;
-    return bad_input("Metric '{}' scores the output '{}', and a prediction is a {}. Name one of the system's outputs.",
-                     metric.name, metric.field, to_string(type_of(prediction)));
+    return bad_input("Metric '{}' scores the output '{}', and a prediction is {}. Name one of the system's outputs.",
+                     metric.name, metric.field, with_article(type_of(prediction)));
 }
 
 std::optional<WantedNumbers> WantedNumbers::of(std::span<const Value> expected) {

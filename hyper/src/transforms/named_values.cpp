@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "article.hpp"
 #include "graph_copy.hpp"
 #include "yolk/hyper/executor.hpp"
 #include "yolk/hyper/operations.hpp"
@@ -100,8 +101,8 @@ Result<Graph> inject(const Graph& graph, const std::string& collection,
                     fmt::format("injecting '{}' into graph '{}'", key, graph.name));
             }
             if (const ValueType given = type_of(*value); given != wanted) {
-                return bad_input("inject into graph '{}': a {} for the checkpoint '{}', which is a {}.", graph.name,
-                                 to_string(given), key, to_string(wanted));
+                return bad_input("inject into graph '{}': {} for the checkpoint '{}', which is {}.", graph.name,
+                                 with_article(given), key, with_article(wanted));
             }
             used[i] = true;
             mapping.set(equation.results[0], *std::move(value));
@@ -132,8 +133,8 @@ Result<Graph> with_static_inputs(const Graph& graph, std::span<const std::pair<s
                 fmt::format("taking the static input '{}' of graph '{}'", name, graph.name));
         }
         if (const ValueType given = type_of(*fitting); given != wanted) {
-            return bad_input("Graph '{}': the static input '{}' is given a {}; it is a {}.", graph.name, name,
-                             to_string(given), to_string(wanted));
+            return bad_input("Graph '{}': the static input '{}' is given {}; it is {}.", graph.name, name,
+                             with_article(given), with_article(wanted));
         }
         mapping.set(found->second, *std::move(fitting));
         rest.inputs.erase(found);

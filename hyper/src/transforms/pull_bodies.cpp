@@ -4,6 +4,7 @@
 // them.
 #include <algorithm>
 
+#include "article.hpp"
 #include "control_derivatives.hpp"
 #include "equation_writer.hpp"
 #include "yolk/hyper/operations.hpp"
@@ -249,9 +250,9 @@ Result<ForwardEquation> keeping_scan(GraphBuilder& builder, const Graph& graph, 
         const ValueType type = inner.type(inputs[i]);
         if (type.kind == ValueKind::Text || type.kind == ValueKind::Record || type.kind == ValueKind::List) {
             return unsupported(
-                "pullback of graph '{}': carry {} of {} is a {}, which cannot be kept for the way back; take it out "
+                "pullback of graph '{}': carry {} of {} is {}, which cannot be kept for the way back; take it out "
                 "of the loop.",
-                graph.name, i, named(scan), to_string(type.kind));
+                graph.name, i, named(scan), with_article(type.kind));
         }
         if (type.kind == ValueKind::Integer) {
             outputs.push_back(inner("to_number", {inputs[i]}, {{"as", std::string("fp32")}}));

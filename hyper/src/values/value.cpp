@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "article.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/hyper/value.hpp"
 
@@ -42,7 +43,7 @@ Result<void> collect(const Value& value, std::size_t dimension, std::vector<std:
                      std::vector<float>& values) {
     if (value.list() == nullptr) {
         const bool is_one = value.number() != nullptr || value.integer() != nullptr || value.boolean() != nullptr;
-        if (!is_one) return bad_input("a {} is among its items, which must be numbers", to_string(type_of(value)));
+        if (!is_one) return bad_input("{} is among its items, which must be numbers", with_article(type_of(value)));
         if (dimension != extents.size()) return bad_input("a number is beside lists among its items");
         values.push_back(value.boolean() != nullptr ? (*value.boolean() ? 1.0F : 0.0F) : as_fp32(value));
         return {};
@@ -139,9 +140,9 @@ Result<double> Value::as_number() const {
                          *integer());
     }
     return bad_input(
-        "A {} was given where a number is needed: a number, an integer, a boolean, or a tensor of one "
+        "{} was given where a number is needed: a number, an integer, a boolean, or a tensor of one "
         "element.",
-        to_string(type_of(*this)));
+        begun_with_article(type_of(*this)));
 }
 
 Result<double> Value::as_written_number() const {
@@ -156,7 +157,7 @@ Result<std::int64_t> Value::as_integer() const {
 }
 
 Result<Value> Value::at(std::int64_t index) const {
-    if (list() == nullptr) return bad_input("A {} has no items; a list has.", to_string(type_of(*this)));
+    if (list() == nullptr) return bad_input("{} has no items; a list has.", begun_with_article(type_of(*this)));
     const List::Items& items = list()->items();
     const auto count = static_cast<std::int64_t>(items.size());
     if (index >= count || index < -count)
@@ -166,9 +167,9 @@ Result<Value> Value::at(std::int64_t index) const {
 }
 
 Result<Value> Value::at(std::string_view field) const {
-    if (record() == nullptr) return bad_input("A {} has no fields; a record has.", to_string(type_of(*this)));
+    if (record() == nullptr) return bad_input("{} has no fields; a record has.", begun_with_article(type_of(*this)));
     if (const Value* found = record()->find(field)) return *found;
-    return bad_input("There is no field '{}' in a {}.", field, to_string(type_of(*this)));
+    return bad_input("There is no field '{}' in {}.", field, with_article(type_of(*this)));
 }
 
 std::size_t Value::depth() const noexcept {
@@ -231,7 +232,7 @@ Result<Value> conformed(Value value, const ValueType& type) {
 Result<Tensor> tensor_of(const Value& value) {
     if (value.tensor() != nullptr) return *value.tensor();
     if (value.list() == nullptr)
-        return bad_input("A {} was given where a list of numbers is needed.", to_string(type_of(value)));
+        return bad_input("{} was given where a list of numbers is needed.", begun_with_article(type_of(value)));
     std::vector<std::uint64_t> extents;
     std::vector<float> values;
     if (auto done = collect(value, 0, extents, values); !done)

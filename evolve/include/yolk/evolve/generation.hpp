@@ -31,18 +31,18 @@ struct GenerationSummary {
 
 /// What was not finite in the generations that a run makes. A generation without a finite score changes nothing for
 /// good, so it is borne; not the first of a run, which says that there is nothing to learn from, nor very many in a
-/// row.
+/// row. Nor are very many in a row that skip elements: gradients are finite, so the steps have become too large.
 class NotFiniteWatch {
    public:
     static constexpr std::uint32_t kMostInARow = 10;
     /// `changing_examples`: generations are scored on other examples each, so that the first may be without a score.
     explicit NotFiniteWatch(bool changing_examples = false) noexcept : changing_examples_(changing_examples) {}
-    /// Each kind is named once. Error: there is nothing to learn from.
+    /// Each kind is named once. Errors: there is nothing to learn from; training has diverged.
     [[nodiscard]] Result<void> take(const GenerationSummary& summary);
 
    private:
     bool changing_examples_ = false;
-    std::uint32_t in_a_row_ = 0;
+    std::uint32_t in_a_row_ = 0, skipped_in_a_row_ = 0;
     bool score_named_ = false, skipped_named_ = false;
 };
 
