@@ -204,9 +204,8 @@ void add_list_cases(std::vector<DerivativeCase>& all) {
     const std::vector<ValueType> two{scalar(), scalar()};
     const auto still_list = [](In in) { return make_list({floor(in[0]), floor(in[1])}); };
     const auto factor_of = [&](std::string operation, std::function<Traced(In)> factor) {
-        all.push_back(traced_case(std::move(operation), two, [factor = std::move(factor)](In in) {
-            return TracedValues{factor(in) * in[0] * in[1]};
-        }));
+        const auto product = [factor = std::move(factor)](In in) { return TracedValues{factor(in) * in[0] * in[1]}; };
+        all.push_back(traced_case(std::move(operation), two, product, .5, 3.0));  // factors that are not 0
     };
     factor_of("list", [=](In in) { return item(still_list(in), 0, Value(0.0)); });
     factor_of("item", [=](In in) { return item(still_list(in), -1, Value(0.0)); });

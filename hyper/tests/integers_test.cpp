@@ -223,7 +223,7 @@ TEST(integers, carry_loops_and_choose_branches) {
                             .second;
                     },
                     {{"n", 0}})),
-                AllOf(HasSubstr("is a integer"), HasSubstr("to_number")));
+                AllOf(HasSubstr("is an integer"), HasSubstr("to_number")));
     EXPECT_EQ(now(switch_on("b", NamedBranches{{"a", [] { return Traced(1); }}, {"b", [] { return Traced(2); }}})),
               Value(2));
     EXPECT_EQ(kind_of(now(word_index("b", {"a", "b"}))), "integer");
