@@ -307,8 +307,9 @@ std::vector<DerivativeCase> derivative_cases() {
     return all;
 }
 
-std::vector<TextDerivativeCase> text_derivative_cases() {
-    std::vector<TextDerivativeCase> all;
+namespace {
+
+void add_texts_that_choose(std::vector<TextDerivativeCase>& all) {
     all.push_back({"word_index",
                    [](In in) {
                        return TracedValues{word_index(in[0], {"bug", "question"}) * in[1]};
@@ -342,6 +343,9 @@ std::vector<TextDerivativeCase> text_derivative_cases() {
                    {"longer"},
                    {"shorter"},
                    {"shorter", ""}});
+}
+
+void add_texts_that_are_put_together(std::vector<TextDerivativeCase>& all) {
     all.push_back({"format",
                    [](In in) {
                        return TracedValues{format("{} and {}", {in[0], in[1]})};
@@ -369,6 +373,14 @@ std::vector<TextDerivativeCase> text_derivative_cases() {
                    {"cd"},
                    {"more"},
                    {"more", "more"}});
+}
+
+}  // namespace
+
+std::vector<TextDerivativeCase> text_derivative_cases() {
+    std::vector<TextDerivativeCase> all;
+    add_texts_that_choose(all);
+    add_texts_that_are_put_together(all);
     return all;
 }
 
