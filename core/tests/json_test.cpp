@@ -89,6 +89,13 @@ std::size_t peak_bytes() {
 }
 
 // Small texts that become large trees: each is refused, and what was taken until then is below the limit.
+// A sanitizer keeps what is freed, and puts room around everything.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kHeapIsBare = false;
+#else
+constexpr bool kHeapIsBare = true;
+#endif
+
 TEST(json, memory_has_a_limit) {
     const JsonLimits limits{.memory_bytes = std::size_t{32} << 20U};
     constexpr std::size_t kCount = 800'000;
@@ -101,7 +108,7 @@ TEST(json, memory_has_a_limit) {
         const std::size_t before = peak_bytes();
         EXPECT_NE(refusal(text, limits).find("takes more than 32.0 MiB of memory"), std::string::npos)
             << text.substr(0, 20);
-        EXPECT_LT(peak_bytes(), before + 2 * limits.memory_bytes) << text.substr(0, 20);
+        EXPECT_TRUE(!kHeapIsBare || peak_bytes() < before + 2 * limits.memory_bytes) << text.substr(0, 20);
     }
     EXPECT_NE(refusal("[\"" + std::string(100, 'x') + "\"]", {.memory_bytes = 200}).find("at column 103"),
               std::string::npos);
