@@ -109,7 +109,7 @@ std::pair<const ServerJson*, const ServerJson*> first_choice(const ServerJson& b
 
 /// What the answer is in any of the forms that servers send.
 struct Said {
-    std::optional<std::string> text{};  ///< nothing: there is none
+    std::optional<std::string> text{};  ///< nothing where the reply has no text
     std::string refusal{};
     std::string tool{};
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every option that takes a path, given what is no file: an error in words, at once.
+// Every option that takes a path is given something that is not a file, and says so at once.
 #include <gmock/gmock.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -46,7 +46,7 @@ class paths : public InFolder {
     }
 };
 
-/// Of a path that is beyond PATH_MAX, 4096 bytes.
+/// A path longer than PATH_MAX, 4096 bytes.
 std::string too_long_path() {
     std::string path = "a";
     while (path.size() < 5000) path += "/" + std::string(99, 'b');

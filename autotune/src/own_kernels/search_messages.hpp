@@ -32,7 +32,7 @@ inline constexpr std::string_view kGoOn = "go on", kEnd = "end";
 [[nodiscard]] WorkerMessage message_of(const LiveProgress& progress);
 [[nodiscard]] Result<LiveProgress> live_progress(const WorkerMessage& message);
 
-/// Of the choice everything but the key; the heuristic is left out.
+/// The whole choice except its key and its heuristic.
 [[nodiscard]] WorkerMessage message_of(const TuneLiveOutcome& outcome);
 [[nodiscard]] Result<TuneLiveOutcome> live_outcome(const WorkerMessage& message, const TuningKey& key);
 

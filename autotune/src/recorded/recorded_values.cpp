@@ -21,7 +21,7 @@ std::string lower(std::string_view text) {
     return result;
 }
 
-/// Of objectives that tuners have by name. Anything per time, power or energy is a rate.
+/// The directions of objectives that tuners name. Anything per time, power or energy is a rate.
 std::optional<bool> more_is_better(std::string_view given) {
     const std::string name = lower(given);
     for (const std::string_view rate : {"/s", "/w", "/j"}) {

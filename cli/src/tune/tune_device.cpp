@@ -70,7 +70,7 @@ Json device_tuning_json(const DeviceInfo& info, const TuneDeviceOutcome& outcome
     Json left_out = Json::array();
     for (const autotune::SkippedShape& entry : outcome.skipped)
         left_out.push_back({{"shape", entry.shape}, {"reason", entry.reason}});
-    // Of no shape there is none.
+    // Without a shape there is no speed-up to print.
     const auto mean = [&outcome](double value) { return outcome.compared > 0 ? Json(value) : Json(); };
     Json json{{"tune", "live"},
               {"device", info.name},

@@ -49,7 +49,7 @@ using ChildAnswer = std::function<Result<std::string>(std::string& output)>;
 /// left the group is not seen.) No process of ours stays behind, no descriptor of ours is open in it but the three
 /// standard ones. Any thread.
 /// Errors: as check_program's, and no process to be had; a time-out (`native` is ETIMEDOUT, of silence ETIME), a stop,
-/// too much output; they quote the end of its standard error. Another exit status than 0 is none.
+/// too much output; they quote the end of its standard error. An exit status other than 0 is not an error.
 [[nodiscard]] Result<ProgramRun> run_program(const ChildProgram& program, std::string_view input,
                                              const std::stop_token& stop = std::stop_token{},
                                              const ChildAnswer& answer = {});

@@ -12,7 +12,7 @@ namespace yolk {
 
 /// read_file() as text, /proc and /sys included. Errors: read_file's.
 [[nodiscard]] Result<std::string> read_text(const std::filesystem::path& path, std::size_t limit_bytes);
-/// The first bytes, at most so many.
+/// At most this many bytes from the beginning.
 [[nodiscard]] Result<std::string> read_beginning(const std::filesystem::path& path, std::size_t most_bytes);
 /// The last bytes, at most so many.
 [[nodiscard]] Result<std::string> read_end(const std::filesystem::path& path, std::size_t most_bytes);
