@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -45,6 +46,18 @@ void DeviceEvolution::record_edits() noexcept {
     recorder->barrier(Barrier::TransferToTransfer);
     for (const ElementRange& range : edited) recorder->copy(elements_of(edits, range), elements_of(values, range));
     edited.clear();
+}
+
+/// What the caller has put in place of elements since the last step is the caller's.
+Result<void> DeviceEvolution::enter_bounds() {
+    if (!edited.empty()) return {};
+    const std::span<const float> now = parameters();
+    for (const ElementBounds& each : parts.bounds) {
+        float inside = now[each.element];
+        if (!move_into_bounds(std::array{ElementBounds{0, each.lower, each.upper}}, std::span(&inside, 1))) continue;
+        YOLK_TRY_VOID(set_elements(each.element, std::span(&inside, 1)));
+    }
+    return {};
 }
 
 void DeviceEvolution::record_begin() noexcept {
@@ -131,6 +144,7 @@ Result<GenerationSummary> DeviceEvolution::step() {
     if (!parts.evaluator)
         return bad_input(
             "This evolution has no evaluator, so that it cannot step; give it scored generations by apply.");
+    YOLK_TRY_VOID(enter_bounds());
     const NoiseContext when = schedule.noise_time();
     record_begin();
     {
@@ -197,6 +211,7 @@ Result<GenerationSummary> DeviceEvolution::adopt(const ShapedGeneration& shaped,
 
 Result<GenerationSummary> DeviceEvolution::apply(const ShapedGeneration& shaped, std::span<const float> with_gradient) {
     YOLK_TRY_VOID(give(shaped, with_gradient));
+    YOLK_TRY_VOID(enter_bounds());
     const NoiseContext when = schedule.noise_time();
     record_begin();
     {

@@ -84,6 +84,7 @@ struct DeviceEvolution final : EvolutionEngine {
     Result<void> upload_state(std::span<const float> parameters, std::span<const float> optimizer_state);
     Result<void> mirror_state();
     void record_edits() noexcept;
+    Result<void> enter_bounds();
     Result<void> create_given();
     Result<void> give(const ShapedGeneration& shaped, std::span<const float> with_gradient);
     /// Each ends with the weights, the summary and the gradient in their buffers.

@@ -4,6 +4,7 @@
 #include "device_evolution.hpp"
 #include "evolution_checks.hpp"
 #include "evolution_engine.hpp"
+#include "host_evolution.hpp"
 #include "pool_evolution.hpp"
 #include "yolk/evolve/parameter_setup.hpp"
 
@@ -31,10 +32,12 @@ Result<EvolutionParts> single_parts(const Device& device, PoolParts parts) {
                           .policy_evaluator = {},
                           .config = parts.config,
                           .host_elements = std::move(parts.host_elements),
+                          .bounds = std::move(parts.bounds),
                           .digest = parts.digest,
                           .keep_weights = parts.keep_weights,
                           .optimizer_state = std::move(parts.optimizer_state),
-                          .generation = parts.generation};
+                          .generation = parts.generation,
+                          .changing_examples = parts.changing_examples};
     YOLK_TRY(single.evaluator, parts.single(device));
     if (parts.policy) {
         YOLK_TRY(single.policy_evaluator, parts.policy(device));
@@ -45,7 +48,8 @@ Result<EvolutionParts> single_parts(const Device& device, PoolParts parts) {
 }  // namespace
 
 Result<Evolution> Evolution::create(DevicePool& pool, PoolParts parts, const EvolutionOptions& options) {
-    if (pool.options().determinism != options.determinism) {
+    const bool is_allowed = pool.options().determinism == Determinism::Exact && parts.exact_members;
+    if (pool.options().determinism != options.determinism && !is_allowed) {
         return bad_input("The run's determinism is {}, and its pool was made for {}. Make both for the same one.",
                          to_string(options.determinism), to_string(pool.options().determinism));
     }
@@ -60,8 +64,15 @@ Result<Evolution> Evolution::create(DevicePool& pool, PoolParts parts, const Evo
     YOLK_TRY_VOID(validate(options));
     if (!parts.members) return bad_input("A run over a pool needs PoolParts::members, which makes its evaluators.");
     note_useless_rank(parts.parameters, options.rank);
+    const NotFiniteWatch watch(parts.changing_examples);
     YOLK_TRY(std::unique_ptr<EvolutionEngine> engine, PoolEvolution::create(pool, std::move(parts), options));
-    return Evolution(std::move(engine));
+    return Evolution(std::move(engine), watch);
+}
+
+Result<Evolution> Evolution::create_on_host(PoolParts parts, const EvolutionOptions& options) {
+    const NotFiniteWatch watch(parts.changing_examples);
+    YOLK_TRY(std::unique_ptr<EvolutionEngine> engine, HostEvolution::create(std::move(parts), options));
+    return Evolution(std::move(engine), watch);
 }
 
 Result<GenerationSummary> Evolution::step() {
@@ -73,6 +84,13 @@ Result<GenerationSummary> Evolution::apply(const ShapedGeneration& shaped, std::
     return engine_->apply(shaped, gradient);
 }
 Result<ShapedGeneration> Evolution::shaped() const { return engine_->shaped(); }
+
+Result<bool> EvolutionEngine::score_mean() {
+    return bad_input("This evolution has no scores of the mean; ask for them in PoolParts::mean_scores.");
+}
+Result<bool> Evolution::score_mean() { return engine_->score_mean(); }
+MeanScores Evolution::mean() const noexcept { return engine_->mean(); }
+std::uint32_t Evolution::settled() const noexcept { return engine_->settled(); }
 
 std::uint32_t Evolution::generations() const noexcept { return engine_->generations(); }
 const ParameterTable& Evolution::table() const noexcept { return engine_->table(); }

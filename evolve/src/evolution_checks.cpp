@@ -37,7 +37,16 @@ Result<void> check_parts(const EvolutionParts& parts, const EvolutionOptions& op
         return bad_input("Elements {} to {} were asked for on the host; there are {} parameter elements.", range.first,
                          std::uint64_t{range.first} + range.count, elements);
     }
-    return {};
+    YOLK_TRY_VOID(check_bounds(parts.bounds, elements));
+    const auto comes_to_the_host = [&](const ElementBounds& each) {
+        return !parts.host_elements || std::ranges::any_of(*parts.host_elements, [&](const ElementRange& range) {
+            return each.element >= range.first && each.element - range.first < range.count;
+        });
+    };
+    const auto unseen = std::ranges::find_if_not(parts.bounds, comes_to_the_host);
+    if (unseen == parts.bounds.end()) return {};
+    return bad_input("Element {} has bounds and does not come to the host; add it to the elements that do.",
+                     unseen->element);
 }
 
 Result<void> check_shaped(const ShapedGeneration& shaped, std::uint64_t weights, bool integers) {
@@ -60,6 +69,15 @@ Result<void> check_gradient(std::span<const float> gradient, std::uint32_t eleme
                          gradient.size(), elements);
     }
     return check_finite(gradient, "the gradient");
+}
+
+Result<void> check_bounds(std::span<const ElementBounds> bounds, std::uint32_t elements) {
+    for (const ElementBounds& each : bounds) {
+        if (each.element < elements && each.lower <= each.upper) continue;
+        return bad_input("Element {} has the bounds {} to {}; there are {} elements, and a lower bound is not above.",
+                         each.element, each.lower, each.upper, elements);
+    }
+    return {};
 }
 
 Result<void> check_members(const MemberEvaluator* evaluator, std::string_view name, const EvolutionOptions& options) {

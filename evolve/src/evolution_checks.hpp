@@ -16,6 +16,8 @@ namespace yolk::evolve {
 [[nodiscard]] Result<void> check_finite(std::span<const float> values, std::string_view of = "the parameters");
 /// One for each of `elements` parameters, all finite.
 [[nodiscard]] Result<void> check_gradient(std::span<const float> gradient, std::uint32_t elements);
+/// Of elements that there are, none above its upper bound.
+[[nodiscard]] Result<void> check_bounds(std::span<const ElementBounds> bounds, std::uint32_t elements);
 /// What a worker was given scores this run's members; `name` is the worker's.
 [[nodiscard]] Result<void> check_members(const MemberEvaluator* evaluator, std::string_view name,
                                          const EvolutionOptions& options);

@@ -34,6 +34,9 @@ class EvolutionEngine {
     [[nodiscard]] virtual Result<void> refresh() = 0;
     [[nodiscard]] virtual BufferView device_parameters() const noexcept = 0;
     [[nodiscard]] virtual Result<std::string> state_digest() const = 0;
+    [[nodiscard]] virtual Result<bool> score_mean();
+    [[nodiscard]] virtual MeanScores mean() const noexcept { return {}; }
+    [[nodiscard]] virtual std::uint32_t settled() const noexcept { return generations(); }
     [[nodiscard]] virtual std::span<const WorkerShare> shares() const noexcept { return {}; }
     [[nodiscard]] virtual std::span<const RankShare> rank_shares() const noexcept { return {}; }
 

@@ -30,9 +30,16 @@ Result<EvolutionTwin> EvolutionTwin::create(EvolutionTwinParts parts, const Evol
     }
     EvolutionTwin twin;
     twin.options_ = options;
-    twin.schedule_ = Schedule(options);
+    twin.schedule_ = Schedule(options, parts.generation);
     twin.parameters_ = parts.initial;
-    twin.state_.assign(std::size_t{optimizer_state_arrays(options.optimizer)} * twin.parameters_.size(), 0.0F);
+    twin.state_ = parts.optimizer_state;
+    const std::size_t state = std::size_t{optimizer_state_arrays(options.optimizer)} * twin.parameters_.size();
+    if (twin.state_.empty()) twin.state_.assign(state, 0.0F);
+    if (twin.state_.size() != state) {
+        return bad_input("There are {} values of optimizer state; {} of {} elements has {}.", twin.state_.size(),
+                         to_string(options.optimizer), twin.parameters_.size(), state);
+    }
+    YOLK_TRY_VOID(check_bounds(parts.bounds, parts.parameters.element_count()));
     twin.parts_ = std::move(parts);
     return twin;
 }
@@ -42,6 +49,7 @@ Result<GenerationSummary> EvolutionTwin::step() {
         return bad_input(
             "This evolution twin has no evaluator, so that it cannot step; give it scored generations by "
             "apply.");
+    enter_bounds();
     const NoiseContext when = schedule_.noise_time();
     const TwinEvaluation scored = parts_.evaluator(parameters_, when);
     const std::size_t expected = std::size_t{options_.population} * options_.episodes;
@@ -67,6 +75,7 @@ Result<GenerationSummary> EvolutionTwin::step() {
 Result<GenerationSummary> EvolutionTwin::apply(const ShapedGeneration& shaped) {
     YOLK_TRY_VOID(check_shaped(shaped, options_.antithetic ? options_.population / 2 : options_.population,
                                is_integer_rule(options_.fitness)));
+    enter_bounds();
     const NoiseContext when = schedule_.noise_time();
     const EsUpdateDesc update{.parameters = parts_.parameters,
                               .population = options_.population,
@@ -88,6 +97,16 @@ Result<GenerationSummary> EvolutionTwin::apply(const ShapedGeneration& shaped) {
     result.skipped_elements = skipped;
     schedule_.advance();
     return result;
+}
+
+Result<void> EvolutionTwin::set_parameters(std::span<const float> values) {
+    if (values.size() != parameters_.size()) {
+        return bad_input("There are {} values for {} parameter elements; the two must be equal.", values.size(),
+                         parameters_.size());
+    }
+    YOLK_TRY_VOID(check_finite(values));
+    parameters_.assign(values.begin(), values.end());
+    return {};
 }
 
 Result<std::string> EvolutionTwin::state_hash() const {

@@ -143,6 +143,12 @@ class HostFunctionMembers final : public MemberEvaluator {
 
 MemberEvaluator::~MemberEvaluator() = default;
 
+Result<std::uint64_t> MemberEvaluator::evaluate_with_mean(const MemberRange& /*members*/, std::span<float> /*returns*/,
+                                                          std::span<double> mean) {
+    return failed_work("{} scores of the unperturbed parameters were asked for, and this evaluator makes none.",
+                       mean.size());
+}
+
 Result<std::unique_ptr<MemberEvaluator>> rollout_members(const Device& device, Dispatcher& dispatcher,
                                                          const RolloutDesc& desc, std::uint32_t most_members,
                                                          std::uint32_t first_episode) {

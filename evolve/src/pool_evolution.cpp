@@ -35,6 +35,10 @@ Result<std::unique_ptr<PoolEvolution>> PoolEvolution::create(DevicePool& pool, P
             return bad_input("A shaping of the caller's needs all returns on one rank; here are {}.",
                              made->parts.exchange->ranks());
     }
+    if (made->parts.mean_scores > kMostMeanScores)
+        return bad_input("{} scores of the mean were asked for; {} are the most.", made->parts.mean_scores,
+                         kMostMeanScores);
+    YOLK_TRY_VOID(check_bounds(made->parts.bounds, made->parts.parameters.element_count()));
     made->begun.assign(pool.size(), 0);
     made->evaluations.assign(options.population, 0);
     made->returns.assign(std::size_t{options.population} * options.episodes, 0.0F);
@@ -91,6 +95,7 @@ Result<void> PoolEvolution::make_lead() {
                                 .evaluator = {},
                                 .policy_evaluator = {},
                                 .config = parts.config,
+                                .bounds = parts.bounds,
                                 .digest = parts.digest,
                                 .keep_weights = false,
                                 .optimizer_state = state.optimizer,
@@ -222,6 +227,7 @@ Result<void> PoolEvolution::on_lead(const std::function<Result<void>()>& work) {
 
 /// A lead that fails is followed by the next device, which begins where the last generation ended.
 Result<GenerationSummary> PoolEvolution::update(const ShapedGeneration& given, std::span<const float> gradient) {
+    move_into_bounds(parts.bounds, state.parameters);  // as the lead does
     while (true) {
         if (!pool->is_used(lead_index) || is_led_too_slowly()) YOLK_TRY_VOID(make_lead());
         Result<GenerationSummary> summary = timed_update(given, gradient);

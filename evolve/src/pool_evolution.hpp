@@ -2,6 +2,7 @@
 // A run over a pool: members are dealt to all devices, scores come to the host, and the lead device makes the update.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -43,6 +44,9 @@ struct PoolEvolution final : EvolutionEngine {
     [[nodiscard]] Result<void> refresh() override { return {}; }
     [[nodiscard]] BufferView device_parameters() const noexcept override { return lead->device_parameters(); }
     [[nodiscard]] Result<std::string> state_digest() const override { return lead->state_digest(); }
+    [[nodiscard]] Result<bool> score_mean() override;
+    [[nodiscard]] MeanScores mean() const noexcept override;
+    [[nodiscard]] std::uint32_t settled() const noexcept override;
     [[nodiscard]] std::span<const WorkerShare> shares() const noexcept override { return last.shares; }
     [[nodiscard]] std::span<const RankShare> rank_shares() const noexcept override {
         return team ? team->last() : std::span<const RankShare>();
@@ -76,9 +80,11 @@ struct PoolEvolution final : EvolutionEngine {
         MemberRange members;
         std::uint64_t evaluations = 0;
     };
-    std::mutex counting;                     // of `counted`, which workers add to
-    std::vector<Counted> counted;            // of this round
-    std::vector<std::uint64_t> evaluations;  // of the chunk that begins with this member; else 0
+    std::mutex counting;                                   // of `counted`, which workers add to
+    std::vector<Counted> counted;                          // of this round
+    std::vector<std::uint64_t> evaluations;                // of the chunk that begins with this member; else 0
+    std::array<double, kMostMeanScores> scores_of_mean{};  // of mean_parameters
+    std::vector<float> mean_parameters;
     std::unique_ptr<DeviceEvolution> lead;
     std::optional<Sharing> sharing{};
     UpdateTrial trial{UpdateBy::Measured};
@@ -98,12 +104,23 @@ struct PoolEvolution final : EvolutionEngine {
     Result<void> make_lead();
     [[nodiscard]] bool is_led_too_slowly() const;
     [[nodiscard]] NoiseContext now() const { return Schedule(options, state.generation).noise_time(); }
+    Result<void> begin_round();
+    Result<MemberEvaluator*> ready(std::size_t worker);
     Result<std::vector<std::byte>> evaluate(MemberEvaluator& evaluator, const MemberRange& members,
                                             std::uint64_t& count) const;
+    Result<std::vector<std::byte>> evaluate_mean(MemberEvaluator& evaluator) const;
+    [[nodiscard]] std::size_t mean_bytes() const noexcept { return sizeof(double) * parts.mean_scores; }
+    /// The mean's scores come with the first member's.
+    [[nodiscard]] bool has_mean(const MemberRange& members) const noexcept {
+        return parts.mean_scores > 0 && members.first == 0;
+    }
     void keep(const MemberRange& members, std::span<const std::byte> result);
     [[nodiscard]] std::vector<std::byte> kept(const MemberRange& members) const;
     [[nodiscard]] MemberRange mine() const;
     Result<void> score();
+    Result<void> score_mean_here();
+    /// What other ranks are told of an evaluation here.
+    [[nodiscard]] Result<RankTeam::Scored> told(const Result<void>& scored) const;
     Result<std::vector<std::byte>> score_on_worker(std::size_t worker, const MemberRange& members);
     PooledWork work_of_round();
     /// What became of it on all ranks; without others, on this one.

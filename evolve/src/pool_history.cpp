@@ -19,7 +19,12 @@ constexpr std::uint32_t kGenerationsPerBase = 64;
 
 /// No update before this generation can become suspect any more. With other ranks none can: their states were compared.
 std::uint32_t PoolEvolution::updates_verified() const {
-    return team || has_own_update() ? state.generation : lead_verified;
+    return team || has_own_update() || !is_integer_rule(options.fitness) ? state.generation : lead_verified;
+}
+
+std::uint32_t PoolEvolution::settled() const noexcept {
+    if (!history) return state.generation;
+    return std::max(history->base.generation, std::min(verified, updates_verified()));
 }
 
 void PoolEvolution::remember(const ShapedGeneration& given) {

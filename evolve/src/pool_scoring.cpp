@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -27,29 +28,54 @@ FitnessDesc fitness_of(const EvolutionOptions& options) {
             .config = {}};
 }
 
+template <class T>
+T with_one_nan(T value) {
+    return std::isnan(value) ? std::numeric_limits<T>::quiet_NaN() : value;
+}
+
+/// The smallest chunk of evaluators that plan for each number of members is at most this share of them.
+constexpr std::uint32_t kFinestShare = 64;
+
 }  // namespace
 
-/// On a worker's thread, or the caller's for the judge: the state does not change meanwhile.
+/// On a worker's thread, or the caller's for the judge: the state does not change meanwhile. The mean's scores are
+/// last.
 Result<std::vector<std::byte>> PoolEvolution::evaluate(MemberEvaluator& evaluator, const MemberRange& members,
                                                        std::uint64_t& count) const {
-    std::vector<std::byte> result(std::size_t{members.count} * options.episodes * sizeof(float));
-    const std::span values(reinterpret_cast<float*>(result.data()), result.size() / sizeof(float));
-    YOLK_TRY(count, evaluator.evaluate(members, values));
-    // Audits compare bits, and devices give other NaNs for the same scores.
-    for (float& value : values) {
-        if (std::isnan(value)) value = std::numeric_limits<float>::quiet_NaN();
+    const std::size_t return_bytes = std::size_t{members.count} * options.episodes * sizeof(float);
+    std::vector<std::byte> result(return_bytes + (has_mean(members) ? mean_bytes() : 0));
+    const std::span values(reinterpret_cast<float*>(result.data()), return_bytes / sizeof(float));
+    if (has_mean(members)) {
+        std::array<double, kMostMeanScores> of_mean{};
+        YOLK_TRY(count, evaluator.evaluate_with_mean(members, values, std::span(of_mean).first(parts.mean_scores)));
+        std::ranges::transform(of_mean, of_mean.begin(), with_one_nan<double>);
+        std::memcpy(result.data() + return_bytes, of_mean.data(), mean_bytes());
+    } else {
+        YOLK_TRY(count, evaluator.evaluate(members, values));
     }
+    std::ranges::transform(values, values.begin(), with_one_nan<float>);
     return result;
 }
 
-Result<std::vector<std::byte>> PoolEvolution::score_on_worker(std::size_t worker, const MemberRange& members) {
+Result<std::vector<std::byte>> PoolEvolution::evaluate_mean(MemberEvaluator& evaluator) const {
+    std::uint64_t count = 0;
+    return evaluate(evaluator, {.first = 0, .count = 0}, count);
+}
+
+/// This worker's evaluator, which knows of this round.
+Result<MemberEvaluator*> PoolEvolution::ready(std::size_t worker) {
     MemberEvaluator& evaluator = *evaluators[worker];
     if (begun[worker] != rounds) {
         YOLK_TRY_VOID(evaluator.begin(state.parameters, now()));
         begun[worker] = rounds;
     }
+    return &evaluator;
+}
+
+Result<std::vector<std::byte>> PoolEvolution::score_on_worker(std::size_t worker, const MemberRange& members) {
+    YOLK_TRY(MemberEvaluator* const evaluator, ready(worker));
     std::uint64_t count = 0;
-    YOLK_TRY(std::vector<std::byte> result, evaluate(evaluator, members, count));
+    YOLK_TRY(std::vector<std::byte> result, evaluate(*evaluator, members, count));
     const std::lock_guard lock(counting);
     counted.push_back({.members = members, .evaluations = count});
     return result;
@@ -61,6 +87,8 @@ void PoolEvolution::keep(const MemberRange& members, std::span<const std::byte> 
     for (std::size_t episode = 0; episode < options.episodes; ++episode)
         std::memcpy(&returns[episode * options.population + members.first], result.data() + episode * row_bytes,
                     row_bytes);
+    if (has_mean(members))
+        std::memcpy(scores_of_mean.data(), result.data() + row_bytes * options.episodes, mean_bytes());
     std::fill_n(evaluations.begin() + members.first, members.count, std::uint64_t{0});
     const std::lock_guard lock(counting);
     const auto last_one =
@@ -72,10 +100,12 @@ void PoolEvolution::keep(const MemberRange& members, std::span<const std::byte> 
 
 std::vector<std::byte> PoolEvolution::kept(const MemberRange& members) const {
     const std::size_t row_bytes = sizeof(float) * members.count;
-    std::vector<std::byte> result(row_bytes * options.episodes);
+    std::vector<std::byte> result(row_bytes * options.episodes + (has_mean(members) ? mean_bytes() : 0));
     for (std::size_t episode = 0; episode < options.episodes; ++episode)
         std::memcpy(result.data() + episode * row_bytes, &returns[episode * options.population + members.first],
                     row_bytes);
+    if (has_mean(members))
+        std::memcpy(result.data() + row_bytes * options.episodes, scores_of_mean.data(), mean_bytes());
     return result;
 }
 
@@ -88,9 +118,11 @@ PooledWork PoolEvolution::work_of_round() {
     for (const auto& evaluator : evaluators) {
         if (evaluator) largest = std::min(largest, evaluator->most_members());
     }
+    const std::uint32_t unit = options.antithetic ? 2U : 1U;
+    const std::uint32_t coarse = std::min(std::bit_floor(largest), std::bit_floor(mine().count / kFinestShare));
     return {
         .members = mine(),
-        .granularity = options.antithetic ? 2U : 1U,
+        .granularity = parts.few_sizes ? std::max(unit, coarse) : unit,
         .largest_chunk = largest,
         .generation = state.generation,
         .evaluate = [this](std::size_t worker, const MemberRange& members) { return score_on_worker(worker, members); },
@@ -98,11 +130,17 @@ PooledWork PoolEvolution::work_of_round() {
         .kept = [this](const MemberRange& members) { return kept(members); }};
 }
 
-Result<void> PoolEvolution::score() {
+Result<void> PoolEvolution::begin_round() {
     ++rounds;
     counted.clear();
     std::ranges::fill(evaluations, std::uint64_t{0});
-    const bool was_lead_used = pool->is_used(lead_index);
+    move_into_bounds(parts.bounds, state.parameters);  // as the update does
+    if (parts.mean_scores > 0) mean_parameters = state.parameters;
+    return parts.begin ? parts.begin(state.parameters, now()) : Result<void>();
+}
+
+Result<void> PoolEvolution::score() {
+    YOLK_TRY_VOID(begin_round());
     bool has_disagreed = !parts.judge;  // unknown then
     PooledWork work = work_of_round();
     if (parts.judge) {
@@ -113,6 +151,7 @@ Result<void> PoolEvolution::score() {
             return evaluate(*parts.judge, members, count);
         };
     }
+    const bool was_lead_used = pool->is_used(lead_index);
     YOLK_TRY(last, pool->evaluate(work));
     was_lead_distrusted = has_disagreed && was_lead_used && !pool->is_used(lead_index);
     if (last.unaudited > 0 && !std::exchange(has_told_unaudited, true)) {
@@ -136,16 +175,66 @@ std::uint32_t PoolEvolution::suspect_since() const {
     return are_updates_suspect ? std::min(scores, lead_verified) : scores;
 }
 
+Result<RankTeam::Scored> PoolEvolution::told(const Result<void>& scored) const {
+    if (!scored) return scored.error();
+    return RankTeam::Scored{.evaluations = std::accumulate(evaluations.begin(), evaluations.end(), std::uint64_t{0}),
+                            .verified = members_verified(),
+                            .suspect_since = suspect_since(),
+                            .seconds = last.seconds,
+                            .mean = scores_of_mean};
+}
+
 Result<RankTeam::Scored> PoolEvolution::score_together() {
-    const auto scored_here = [&]() -> Result<RankTeam::Scored> {
-        YOLK_TRY_VOID(score());
-        return RankTeam::Scored{
-            .evaluations = std::accumulate(evaluations.begin(), evaluations.end(), std::uint64_t{0}),
-            .verified = members_verified(),
-            .suspect_since = suspect_since(),
-            .seconds = last.seconds};
+    Result<RankTeam::Scored> scored = told(score());
+    if (team) scored = team->after_scores(scored);
+    if (scored) scores_of_mean = scored->mean;
+    return scored;
+}
+
+/// By any worker, audited as members are.
+Result<void> PoolEvolution::score_mean_here() {
+    YOLK_TRY_VOID(begin_round());
+    if (!has_mean(mine())) {
+        last = {};
+        return {};
+    }
+    PooledWork work = work_of_round();
+    work.members = {.first = 0, .count = 1};
+    work.granularity = 1;
+    work.evaluate = [this](std::size_t worker, const MemberRange& /*one*/) -> Result<std::vector<std::byte>> {
+        YOLK_TRY(MemberEvaluator* const evaluator, ready(worker));
+        return evaluate_mean(*evaluator);
     };
-    return team ? team->after_scores(scored_here()) : scored_here();
+    work.keep = [this](const MemberRange& /*one*/, std::span<const std::byte> result) {
+        std::memcpy(scores_of_mean.data(), result.data(), mean_bytes());
+    };
+    work.kept = [this](const MemberRange& /*one*/) { return kept({.first = 0, .count = 0}); };
+    if (parts.judge) {
+        work.judge = [this](const MemberRange& /*one*/) -> Result<std::vector<std::byte>> {
+            YOLK_TRY_VOID(parts.judge->begin(state.parameters, now()));
+            return evaluate_mean(*parts.judge);
+        };
+    }
+    const bool was_lead_used = pool->is_used(lead_index);
+    YOLK_TRY(last, pool->evaluate(work));
+    was_lead_distrusted = last.suspect_since && was_lead_used && !pool->is_used(lead_index);
+    return {};
+}
+
+Result<bool> PoolEvolution::score_mean() {
+    if (parts.mean_scores == 0) return EvolutionEngine::score_mean();
+    Result<RankTeam::Scored> scored = told(score_mean_here());
+    if (team) scored = team->after_scores(scored, false);
+    YOLK_TRY(const RankTeam::Scored all, std::move(scored));
+    scores_of_mean = all.mean;
+    verified = all.verified;
+    if (all.suspect_since == kNothingSuspect) return true;
+    YOLK_TRY_VOID(go_back_together(all.suspect_since));
+    return false;
+}
+
+MeanScores PoolEvolution::mean() const noexcept {
+    return {.parameters = mean_parameters, .scores = std::span(scores_of_mean).first(parts.mean_scores)};
 }
 
 /// `members` are those that were evaluated here.

@@ -34,9 +34,10 @@ Result<PoolEvolution::State> PoolEvolution::updated_on(std::size_t worker, const
 }
 
 Result<std::uint32_t> PoolEvolution::audit_update(const ShapedGeneration& given) {
-    // Functions of the caller's are not a device's.
+    // Functions of the caller's are not a device's, and sums of floats have no twin to the bit.
     const DevicePoolOptions& pooled = pool->options();
-    if (!history || has_own_update() || !is_update_audited(pooled.audit, pooled.seed, before.generation))
+    if (!history || has_own_update() || !is_integer_rule(options.fitness) ||
+        !is_update_audited(pooled.audit, pooled.seed, before.generation))
         return kNothingSuspect;
     while (const std::optional<std::size_t> other = second_device()) {
         const Result<State> second = updated_on(*other, given);

@@ -61,6 +61,7 @@ Result<RankTeam::Scored> RankTeam::after_scores(const Result<Scored>& mine, bool
         together.evaluations += part.evaluations;
         together.verified = std::min(together.verified, part.verified);
         together.suspect_since = std::min(together.suspect_since, part.suspect_since);
+        if (rank == 0) together.mean = part.mean;
         if (!measures) continue;
         last_.push_back({.members = shares_[rank].count, .seconds = part.seconds});
         const double rate = shares_[rank].count / std::max(part.seconds, 1e-9);

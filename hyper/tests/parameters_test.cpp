@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "yolk/hyper/hyperfunction.hpp"
@@ -66,7 +67,12 @@ TEST(parameters, decoding_keeps_the_bounds) {
     const std::vector<float> low = to_natural(knob_fields(), std::vector<float>{-far, -far, -far, 0.05F, 0.05F, 0.0F});
     EXPECT_THAT(low, ElementsAre(1e-4F, 1.0F, 0.0F, 0.0F)) << "of equal choices the first";
     std::vector<float> coordinates{far, -far, far, far, -far, 0.05F};
-    clamp_coordinates(knob_fields(), coordinates);
+    std::size_t next = 0;
+    for (const auto& [lower, upper] : coordinate_bounds(knob_fields())) {
+        coordinates.at(next) = std::clamp(coordinates.at(next), lower, upper);
+        ++next;
+    }
+    EXPECT_EQ(next, coordinates.size());
     EXPECT_NEAR(coordinates[0], 0.0F, 1e-6);
     EXPECT_THAT(std::vector<float>(coordinates.begin() + 1, coordinates.end()),
                 ElementsAre(0.1F, 0.1F, 0.1F, 0.0F, 0.05F));

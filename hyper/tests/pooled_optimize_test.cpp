@@ -8,6 +8,7 @@
 #include "pool_fixtures.hpp"
 #include "searched.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/evolve/update_twin.hpp"
 #include "yolk/testing/fault_injector.hpp"
 
 namespace yolk::hyper {
@@ -54,8 +55,9 @@ TEST_F(pooled_optimize, ends_with_the_parameters_of_one_device) {
             expect_same(both, expected);
             EXPECT_EQ(pool.in_use(), 2U) << notices;
             ASSERT_EQ(both.outcome.shares.size(), 2U);
-            // The start, six populations with their centres, the last centre; held out: start, six steps, the best.
-            EXPECT_EQ(both.outcome.shares[0].members + both.outcome.shares[1].members, 1U + 6 * 33 + 1 + 8);
+            // The start, six populations (their centres come with the first members), the last centre; held out: the
+            // start and the best.
+            EXPECT_EQ(both.outcome.shares[0].members + both.outcome.shares[1].members, 1U + 6 * 32 + 1 + 2);
             EXPECT_FALSE(both.outcome.depends_on_placement);
         }
     }
@@ -107,6 +109,7 @@ void search_with_a_wrong_device(double audit, const MakeTask& make,
                                 const std::function<void(const Searched& got, const std::string& notices)>& check) {
     std::uint32_t found = 0;
     for (std::uint64_t seed = 1; found < 2 && seed <= 40; ++seed) {
+        if (evolve::is_update_audited(audit, seed, 0)) continue;  // nothing to go back over
         SCOPED_TRACE(seed);
         testing::FaultInjector faults;
         ASSERT_OK_AND_ASSIGN(const Device wrong, mortal_device(seed % 2 == 1 ? yolk::testing::first_device_name()
@@ -143,7 +146,7 @@ TEST_F(pooled_optimize, a_wrong_update_is_found_and_made_again) {
         0.3, [] { return temperature_task(); },
         [&](const Searched& got, const std::string& notices) {
             expect_same(got, expected);
-            EXPECT_THAT(notices, HasSubstr("its update of step"));
+            EXPECT_THAT(notices, HasSubstr("its update of generation"));
             EXPECT_THAT(got.outcome.notes, ::testing::Contains(HasSubstr("The search went back")));
         });
 }

@@ -42,7 +42,7 @@ double coordinate_of(const Field& field, double natural) {
     return (field.scale == FieldScale::Log ? std::log(natural) : natural) / unit_of(field);
 }
 
-std::pair<float, float> coordinate_bounds(const Field& field) {
+std::pair<float, float> bounds_of_coordinates(const Field& field) {
     if (field.kind == FieldKind::Choice) return {0.0F, static_cast<float>(kChoiceLead)};
     return {static_cast<float>(coordinate_of(field, field.lower)),
             static_cast<float>(coordinate_of(field, field.upper))};
@@ -248,13 +248,10 @@ Value field_value(const Field& field, double number) {
     return number;
 }
 
-void clamp_coordinates(std::span<const Field> fields, std::span<float> coordinates) {
-    std::size_t next = 0;
-    for (const Field& field : fields) {
-        const auto [lower, upper] = coordinate_bounds(field);
-        for (std::uint32_t i = 0; i < coordinates_of(field); ++i, ++next)
-            coordinates[next] = std::clamp(coordinates[next], lower, upper);
-    }
+std::vector<std::pair<float, float>> coordinate_bounds(std::span<const Field> fields) {
+    std::vector<std::pair<float, float>> bounds;
+    for (const Field& field : fields) bounds.insert(bounds.end(), coordinates_of(field), bounds_of_coordinates(field));
+    return bounds;
 }
 
 Result<void> ParameterSet::add(ParameterSpec spec, Value first) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/hyper/population.hpp"
 
+#include <optional>
 #include <utility>
 
+#include "models_in_force.hpp"
 #include "population_pooled.hpp"
 
 namespace yolk::hyper {
@@ -18,6 +20,13 @@ struct PopulationEvaluator::Impl {
     std::unique_ptr<DeviceEvaluator> device{};
     std::unique_ptr<PooledEvaluator> pooled{};
     std::vector<ParameterId> host_rows{};
+    HostPool* host = nullptr;
+    bool is_audited = false;
+    // Of candidates that somebody else deals out.
+    std::vector<float> centre{};
+    std::optional<Question> dealt{};
+    std::vector<std::unique_ptr<population::HostMemory>> memories{};  // by sample
+    ModelLayers models{};
 
     [[nodiscard]] Result<void> make_evaluator(const Resources& resources, const PopulationOptions& options);
     [[nodiscard]] Result<PopulationOutputs> evaluate(const Question& question) {
@@ -36,6 +45,8 @@ constexpr std::uint32_t kPlans = 4;
 
 Result<void> PopulationEvaluator::Impl::make_evaluator(const Resources& resources, const PopulationOptions& options) {
     Dispatcher* dispatcher = resources.dispatcher;
+    host = resources.pool;
+    is_audited = resources.devices != nullptr && resources.devices->options().audit > 0.0;
     if (resources.devices != nullptr) {
         YOLK_TRY(const std::size_t lead, resources.devices->lead());
         dispatcher = &resources.devices->dispatcher(lead);
@@ -73,6 +84,33 @@ Result<PopulationOutputs> PopulationEvaluator::evaluate(const Perturbations& can
 Result<PopulationOutputs> PopulationEvaluator::evaluate(std::span<const Candidate> candidates) {
     YOLK_TRY(const Question question, impl_->examples.ask(candidates));
     return impl_->evaluate(question);
+}
+
+Result<std::uint32_t> PopulationEvaluator::begin(const Perturbations& candidates, std::uint32_t samples) {
+    impl_->centre.assign(candidates.centre.begin(), candidates.centre.end());
+    Perturbations own = candidates;
+    own.centre = impl_->centre;
+    YOLK_TRY(impl_->dealt, impl_->examples.ask(own));
+    impl_->memories.clear();
+    impl_->memories.resize(samples);
+    for (auto& memory : impl_->memories) {
+        if (impl_->is_audited) memory = std::make_unique<population::HostMemory>();
+    }
+    impl_->models = models_in_force();  // of this thread; the workers' make the calls
+    return impl_->pooled ? impl_->pooled->warm_up(*impl_->dealt) : candidates_per_chunk();
+}
+
+Result<PopulationOutputs> PopulationEvaluator::evaluate_part(std::size_t worker, const evolve::MemberRange& part,
+                                                             std::uint32_t sample) {
+    const ModelScope scope(impl_->models);
+    population::HostMemory* const memory = impl_->memories[sample].get();
+    if (worker == kTwin) {
+        return impl_->pooled
+                   ? impl_->pooled->twin().evaluate(*impl_->dealt, part, memory)
+                   : population::PopulationTwin(impl_->host, impl_->examples).evaluate(*impl_->dealt, part, memory);
+    }
+    return impl_->pooled ? impl_->pooled->evaluate_on(worker, *impl_->dealt, part, memory)
+                         : impl_->device->evaluate(*impl_->dealt, part, memory);
 }
 
 Result<void> PopulationEvaluator::set_examples(std::span<const TracedExample> examples) {

@@ -73,7 +73,7 @@ Result<DeviceEvaluator*> PooledEvaluator::any_device() {
     return evaluators_[lead].get();
 }
 
-/// So that no rate contains what compiling takes. Host functions are not called for it: they may have effects.
+/// Host functions are not called for it: they may have effects.
 Result<std::uint32_t> PooledEvaluator::warm_up(const Question& question) {
     std::string key = question.key();
     if (const auto known = per_chunk_.find(key); known != per_chunk_.end()) return known->second;
@@ -90,6 +90,12 @@ Result<std::uint32_t> PooledEvaluator::warm_up(const Question& question) {
         return {};
     }));
     return per_chunk_[std::move(key)] = std::ranges::min(members);
+}
+
+Result<PopulationOutputs> PooledEvaluator::evaluate_on(std::size_t worker, const Question& question,
+                                                       const evolve::MemberRange& part, HostMemory* memory) {
+    DeviceEvaluator* const device = evaluators_[worker].get();
+    return device != nullptr ? device->evaluate(question, part, memory) : twin_.evaluate(question, part, memory);
 }
 
 Result<PopulationOutputs> PooledEvaluator::evaluate(const Question& question) {
@@ -112,9 +118,7 @@ Result<PopulationOutputs> PooledEvaluator::evaluate(const Question& question) {
         .generation = next_evaluation(),
         .evaluate = [&](std::size_t worker, const evolve::MemberRange& part) -> Result<std::vector<std::byte>> {
             const ModelScope scope(models);
-            DeviceEvaluator* const device = evaluators_[worker].get();
-            YOLK_TRY(PopulationOutputs outputs, device != nullptr ? device->evaluate(question, part, remembered)
-                                                                  : twin_.evaluate(question, part, remembered));
+            YOLK_TRY(PopulationOutputs outputs, evaluate_on(worker, question, part, remembered));
             return dealt.hand_in(worker, part, std::move(outputs));
         },
         .keep = [&](const evolve::MemberRange& part, std::span<const std::byte> result) { dealt.keep(part, result); },

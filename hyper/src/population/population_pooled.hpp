@@ -26,6 +26,14 @@ class PooledEvaluator {
 
     /// Errors: no device is left; a centre on a device.
     [[nodiscard]] Result<PopulationOutputs> evaluate(const Question& question);
+    /// Plans on every device what this question's candidates need; the value is how many the least device evaluates in
+    /// one submission. A device that cannot is dropped. So no rate contains what compiling takes.
+    [[nodiscard]] Result<std::uint32_t> warm_up(const Question& question);
+    /// Some of the candidates, on a worker's thread, by its device or, where it has none, the exact twin. `memory` may
+    /// be null.
+    [[nodiscard]] Result<PopulationOutputs> evaluate_on(std::size_t worker, const Question& question,
+                                                        const evolve::MemberRange& part, HostMemory* memory);
+    [[nodiscard]] const PopulationTwin& twin() const noexcept { return twin_; }
     /// Of any device that is left, which all have the same.
     [[nodiscard]] Result<DeviceEvaluator*> any_device();
 
@@ -35,8 +43,6 @@ class PooledEvaluator {
     using DeviceWork = std::function<Result<void>(std::size_t worker, DeviceEvaluator& evaluator)>;
     /// Calls it for each device, on its thread; those that fail are dropped. Errors: others than a device's.
     [[nodiscard]] Result<void> on_each_device(const DeviceWork& work);
-    /// Gives per_chunk_.
-    [[nodiscard]] Result<std::uint32_t> warm_up(const Question& question);
 
     evolve::DevicePool* devices_;
     const ExampleSet* examples_;

@@ -1,35 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
+// EGGROLL over a system, as a run of evolve.
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "eggroll_steps.hpp"
 #include "generations.hpp"
-#include "yolk/hyper/optimize.hpp"
+#include "house_searches.hpp"
+#include "yolk/evolve/evolution.hpp"
 
 namespace yolk::hyper {
 
-RewardSums sum_rewards(std::span<const double> rewards) {
-    RewardSums sums;
-    for (const double reward : rewards) {
-        if (!std::isfinite(reward)) continue;
-        sums.sum += reward;
-        sums.best = std::max(sums.best, reward);
-        ++sums.finite;
-    }
-    return sums;
-}
-
-StepReport report_of(std::uint32_t step, double centre, const RewardSums& members, const evolve::Schedule& schedule) {
-    return {.step = step,
-            .mean = members.finite == 0 ? std::numeric_limits<double>::quiet_NaN()
-                                        : members.sum / static_cast<double>(members.finite),
-            .best = members.finite == 0 ? std::numeric_limits<double>::quiet_NaN() : members.best,
+StepReport report_of(const evolve::GenerationSummary& summary, double centre) {
+    return {.step = summary.generation,
+            .mean = double{summary.mean},
+            .best = double{summary.best},
             .centre = centre,
-            .sigma = static_cast<double>(schedule.sigma),
-            .learning_rate = static_cast<double>(schedule.learning_rate)};
+            .sigma = double{summary.sigma},
+            .learning_rate = double{summary.learning_rate}};
 }
 
 Result<void> Generations::begin(CentreState first) {
@@ -63,43 +52,137 @@ Perturbations Generations::candidates() const {
             .antithetic = options_.antithetic};
 }
 
-Result<std::optional<StepReport>> Generations::evaluate(const Perturbations& candidates) {
+Result<std::optional<StepReport>> Generations::make(const Perturbations& candidates) {
     YOLK_TRY(const std::vector<double> rewards, objective_->evaluate(candidates));
     if (rewards.empty() || is_over()) return std::optional<StepReport>();
     const std::span<const double> members = std::span(rewards).subspan(1);
     std::ranges::transform(members, returns_.begin(), [](double reward) { return static_cast<float>(reward); });
-    return std::optional(report_of(done(), rewards.front(), sum_rewards(members), schedule_));
-}
-
-Result<bool> Generations::update() {
+    YOLK_TRY_VOID(objective_->look_at_held_out(candidates));  // at the centre that is there until the update
     YOLK_TRY(const evolve::GenerationSummary summary, evolution_->step());
     if (!summary.has_finite || summary.skipped_elements > 0)
         objective_->skipped(summary.has_finite ? 0 : 1, summary.skipped_elements);
     YOLK_TRY_VOID(host_->follow());
     schedule_.advance();
-    return true;
+    return std::optional(report_of(summary, rewards.front()));
 }
 
 namespace {
 
+/// A run of evolve whose members the objective scores.
+class DealtRun {
+   public:
+    explicit DealtRun(SystemObjective& objective) : objective_(&objective) {}
+
+    [[nodiscard]] Result<void> run() {
+        YOLK_TRY_VOID(begin());
+        const OptimizeOptions& options = objective_->options();
+        bool goes_on = true;
+        while (goes_on) {
+            const bool is_over = evolution_->generations() >= options.steps;
+            if (!is_over && !objective_->affords(std::uint64_t{1} + options.evolution.population)) break;
+            YOLK_TRY(goes_on, is_over ? end() : step());
+            if (goes_on && objective_->checkpoint_due(evolution_->generations())) YOLK_TRY_VOID(keep_state());
+        }
+        YOLK_TRY_VOID(keep_state());
+        return objective_->end_run();
+    }
+
+   private:
+    [[nodiscard]] Result<void> begin();
+    /// Whether the search goes on.
+    [[nodiscard]] Result<bool> step();
+    /// What the last step made competes as well. Whether the search goes on, because an audit took it back.
+    [[nodiscard]] Result<bool> end();
+    /// Failed members, and the mean that the last evaluation was around.
+    [[nodiscard]] Result<void> take(std::uint32_t generation, std::uint32_t failed) {
+        if (!one_) objective_->add_shares(evolution_->shares());
+        return objective_->take(generation, failed, *evolution_);
+    }
+    [[nodiscard]] Result<void> keep_state();
+
+    SystemObjective* objective_;
+    std::optional<evolve::DevicePool> one_{};  // of a rank with one device
+    std::optional<evolve::Evolution> evolution_{};
+    evolve::Traffic traffic_{};
+};
+
+Result<void> DealtRun::begin() {
+    evolve::EvolutionOptions options = objective_->options().evolution;
+    options.rank = objective_->noise_rank();
+    if (!objective_->has_device()) {
+        YOLK_TRY(evolution_, evolve::Evolution::create_on_host(objective_->run_parts(nullptr), options));
+        return {};
+    }
+    evolve::DevicePool* pool = objective_->all_devices();
+    if (pool == nullptr) {
+        YOLK_TRY(one_, evolve::DevicePool::create(std::span(&objective_->dispatcher().device(), 1),
+                                                  {.determinism = options.determinism, .seed = options.seed}));
+        pool = &*one_;
+    }
+    if (objective_->options().exchange != nullptr) traffic_ = objective_->options().exchange->traffic();
+    YOLK_TRY(evolution_, evolve::Evolution::create(*pool, objective_->run_parts(pool), options));
+    return {};
+}
+
+Result<bool> DealtRun::step() {
+    const std::uint32_t expected = evolution_->generations();
+    YOLK_TRY(const evolve::GenerationSummary summary, evolution_->step());
+    if (summary.generation < expected) YOLK_TRY_VOID(objective_->go_back(summary.generation));
+    YOLK_TRY_VOID(take(summary.generation, summary.not_finite));
+    if (!summary.has_finite || summary.skipped_elements > 0)
+        objective_->skipped(summary.has_finite ? 0 : 1, summary.skipped_elements);
+    const evolve::MeanScores mean = evolution_->mean();
+    StepReport report = report_of(summary, mean.scores[0]);
+    if (has_other_ranks(objective_->options())) {
+        report.ranks.assign(evolution_->rank_shares().begin(), evolution_->rank_shares().end());
+        const evolve::Traffic now = objective_->options().exchange->traffic();
+        report.traffic = now - std::exchange(traffic_, now);
+    }
+    return objective_->report(report, mean.parameters);
+}
+
+Result<bool> DealtRun::end() {
+    objective_->expect_mean_alone(true);
+    YOLK_TRY(const bool stands, evolution_->score_mean());
+    objective_->expect_mean_alone(false);
+    if (!stands) {
+        YOLK_TRY_VOID(objective_->go_back(evolution_->generations()));
+        return true;
+    }
+    YOLK_TRY_VOID(take(evolution_->generations(), 0));
+    return false;
+}
+
+Result<void> DealtRun::keep_state() {
+    if (objective_->options().checkpoint.empty()) return {};
+    const std::span<const float> parameters = evolution_->parameters();
+    const std::span<const float> optimizer = evolution_->optimizer_state();
+    return objective_->save_checkpoint({.parameters = {parameters.begin(), parameters.end()},
+                                        .optimizer = {optimizer.begin(), optimizer.end()},
+                                        .generation = evolution_->generations()});
+}
+
 class Eggroll final : public Search {
    public:
+    explicit Eggroll(SystemObjective& objective) : objective_(&objective) {}
     [[nodiscard]] std::string name() const override { return "eggroll"; }
     /// The centre is evaluated with every population.
     [[nodiscard]] std::uint64_t candidates_per_step(const OptimizeOptions& options) const override {
         return std::uint64_t{options.evolution.population} + 1;
     }
-    [[nodiscard]] Result<void> run(Objective& objective) override {
-        if (objective.devices() != nullptr || has_other_ranks(objective.options()))
-            return search_over_devices(objective);
-        Generations generations(objective, objective.space().table);
-        YOLK_TRY_VOID(generations.begin(objective.first_state()));
-        return run_steps(objective, generations);
+    [[nodiscard]] Result<void> run(Objective& /*the same*/) override {
+        if (objective_->is_dealt_out()) return DealtRun(*objective_).run();
+        Generations generations(*objective_, objective_->space().table);
+        YOLK_TRY_VOID(generations.begin(objective_->first_state()));
+        return run_steps(*objective_, generations);
     }
+
+   private:
+    SystemObjective* objective_;
 };
 
 }  // namespace
 
-std::unique_ptr<Search> eggroll() { return std::make_unique<Eggroll>(); }
+std::unique_ptr<Search> eggroll(SystemObjective& objective) { return std::make_unique<Eggroll>(objective); }
 
 }  // namespace yolk::hyper

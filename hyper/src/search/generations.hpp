@@ -23,8 +23,7 @@ class Generations : public SearchSteps {
     [[nodiscard]] Result<void> begin(CentreState first);
 
     [[nodiscard]] Perturbations candidates() const override;
-    [[nodiscard]] Result<std::optional<StepReport>> evaluate(const Perturbations& candidates) override;
-    [[nodiscard]] Result<bool> update() override;
+    [[nodiscard]] Result<std::optional<StepReport>> make(const Perturbations& candidates) override;
     [[nodiscard]] std::uint32_t done() const override { return evolution_->generations(); }
     [[nodiscard]] Result<CentreState> state() const override { return host_->state(); }
 

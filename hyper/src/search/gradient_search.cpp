@@ -14,6 +14,7 @@
 #include "eggroll_steps.hpp"
 #include "generations.hpp"
 #include "gradient_graph.hpp"
+#include "house_searches.hpp"
 #include "yolk/core/log.hpp"
 
 namespace yolk::hyper {
@@ -117,7 +118,7 @@ class Alone final : public SearchSteps {
                 .first_member = -1,
                 .members = 1};
     }
-    [[nodiscard]] Result<std::optional<StepReport>> evaluate(const Perturbations& candidates) override {
+    [[nodiscard]] Result<std::optional<StepReport>> make(const Perturbations& candidates) override {
         const OptimizeOptions& options = objective_.options();
         if (done_ >= options.steps) {
             YOLK_TRY_VOID(objective_.evaluate(candidates));
@@ -125,26 +126,17 @@ class Alone final : public SearchSteps {
         }
         if (!objective_.affords(1)) return std::optional<StepReport>();
         YOLK_TRY(const double reward, gradients_.evaluate(parameters_, host_, done_));
-        YOLK_TRY(steps_, watch_.take(objective_, reward, done_));
-        if (steps_) YOLK_TRY_VOID(objective_.offer(candidates, reward));
-        return std::optional(StepReport{.step = done_,
-                                        .mean = reward,
-                                        .best = reward,
-                                        .centre = reward,
-                                        .learning_rate = double{learning_rate_at(*options.gradient, done_)}});
-    }
-    [[nodiscard]] Result<bool> update() override {
-        if (!steps_) {
-            ++done_;
-            return true;
-        }
-        YOLK_TRY_VOID(finish());
-        YOLK_TRY_VOID(descent_->step(done_));  // on the device after the copy of the best, which reads what it changes
-        YOLK_TRY(const std::uint64_t skipped, gradients_.move_by_kfac(parameters_, done_));
-        skipped_.add(objective_, skipped, done_);
+        const StepReport report{.step = done_,
+                                .mean = reward,
+                                .best = reward,
+                                .centre = reward,
+                                .learning_rate = double{learning_rate_at(*options.gradient, done_)}};
+        YOLK_TRY(const bool steps, watch_.take(objective_, reward, done_));
+        if (steps) YOLK_TRY_VOID(objective_.offer(candidates, reward));
+        YOLK_TRY_VOID(objective_.look_at_held_out(candidates));  // at the centre that is there until the step
+        if (steps) YOLK_TRY_VOID(step());
         ++done_;
-        if (!objective_.host_rows().empty()) YOLK_TRY_VOID(fetch(host_));
-        return true;
+        return std::optional(report);
     }
     [[nodiscard]] std::uint32_t done() const override { return done_; }
     /// What came of the last step.
@@ -162,6 +154,13 @@ class Alone final : public SearchSteps {
     }
 
    private:
+    Result<void> step() {
+        YOLK_TRY_VOID(finish());
+        YOLK_TRY_VOID(descent_->step(done_));  // on the device after the copy of the best, which reads what it changes
+        YOLK_TRY(const std::uint64_t skipped, gradients_.move_by_kfac(parameters_, done_));
+        skipped_.add(objective_, skipped, done_);
+        return objective_.host_rows().empty() ? Result<void>() : fetch(host_);
+    }
     Result<void> fetch(std::span<float> values) const {
         YOLK_TRY_VOID(descent_->settle());
         return objective_.dispatcher().download(parameters_, std::as_writable_bytes(values));
@@ -175,7 +174,6 @@ class Alone final : public SearchSteps {
     std::uint32_t done_ = 0;
     RewardWatch watch_;
     SkippedElements skipped_;
-    bool steps_ = true;  // the step that was evaluated last is to be made
 };
 
 /// Some groups by derivatives, the others by EGGROLL.
@@ -204,19 +202,19 @@ class Beside final : public Generations {
         return {};
     }
 
-    [[nodiscard]] Result<std::optional<StepReport>> evaluate(const Perturbations& candidates) override {
-        if (is_over()) return Generations::evaluate(candidates);
+    [[nodiscard]] Result<std::optional<StepReport>> make(const Perturbations& candidates) override {
+        if (is_over()) return Generations::make(candidates);
         if (!objective().affords(std::uint64_t{1} + candidates.members)) return std::optional<StepReport>();
         YOLK_TRY(const double reward, gradients_.evaluate(device_centre(), candidates.centre, done()));
         YOLK_TRY(const bool steps, watch_.take(objective(), reward, done()));
-        if (!steps) return Generations::evaluate(candidates);
+        if (!steps) return Generations::make(candidates);
         YOLK_TRY_VOID(objective().settle());
         YOLK_TRY_VOID(descent_->step(done()));
         YOLK_TRY(const std::uint64_t skipped, descent_->take_skipped());
         YOLK_TRY(const std::uint64_t skipped_by_kfac, gradients_.move_by_kfac(device_centre(), done()));
         skipped_.add(objective(), skipped + skipped_by_kfac, done());
         YOLK_TRY_VOID(host().fetch(trained_));
-        return Generations::evaluate(candidates);
+        return Generations::make(candidates);
     }
     [[nodiscard]] Result<CentreState> state() const override {
         YOLK_TRY(CentreState state, Generations::state());

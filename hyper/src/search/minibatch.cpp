@@ -120,11 +120,10 @@ Result<void> SystemObjective::trace_training(std::span<const Example> examples) 
     return {};
 }
 
-Result<void> SystemObjective::draw_step() {
-    if (!draws() || drawn_step_ == outcome_.steps) return {};
-    YOLK_TRY(const bool same,
-             drawn_->draw(outcome_.steps, optimized_groups(set_), training_.traced, training_.expected));
-    drawn_step_ = outcome_.steps;
+Result<void> SystemObjective::draw_step(std::uint32_t step) {
+    if (!draws() || drawn_step_ == step) return {};
+    YOLK_TRY(const bool same, drawn_->draw(step, optimized_groups(set_), training_.traced, training_.expected));
+    drawn_step_ = step;
     // Traces that hold values of their examples may differ in what plans rely on; then new ones are made.
     if (same && training_.evaluator && training_.evaluator->set_examples(training_.traced)) return {};
     return plan(training_);

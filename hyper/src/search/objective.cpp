@@ -99,9 +99,10 @@ Result<std::unique_ptr<SystemObjective>> SystemObjective::create(System& system,
     YOLK_TRY(made->space_, search_space(made->set_));
     YOLK_TRY_VOID(made->find_device());
     YOLK_TRY_VOID(made->check_devices());
-    YOLK_TRY_VOID(made->draws() ? made->draw_step() : made->plan(made->training_));
+    YOLK_TRY_VOID(made->draws() ? made->draw_step(0) : made->plan(made->training_));
     if (made->held_out_) YOLK_TRY_VOID(made->plan(*made->held_out_));
     made->find_host_rows();
+    made->bounds_ = made->find_bounds();
     made->outcome_.cost.numbers = made->space_.table.element_count();
     made->outcome_.fallbacks = made->training_.evaluator->fallbacks();
     return made;
@@ -124,18 +125,19 @@ void SystemObjective::find_host_rows() {
 }
 
 bool SystemObjective::clamp(std::span<float> coordinates) const {
-    bool moved = false;
+    return evolve::move_into_bounds(bounds_, coordinates);
+}
+
+std::vector<evolve::ElementBounds> SystemObjective::find_bounds() const {
+    std::vector<evolve::ElementBounds> all;
     std::uint32_t id = 0;
     for (const ParameterGroup& group : set_.groups()) {
         if (!group.spec.optimize || group.values.values().empty()) continue;  // those have no row
-        const std::size_t first = space_.table.offset(ParameterId{id++});
-        if (group.spec.fields.empty()) continue;
-        const std::span<float> part = coordinates.subspan(first, coordinate_count(group.spec.fields));
-        const std::vector<float> before(part.begin(), part.end());
-        clamp_coordinates(group.spec.fields, part);
-        moved = moved || !std::ranges::equal(before, part);
+        std::uint32_t element = space_.table.offset(ParameterId{id++});
+        for (const auto& [lower, upper] : coordinate_bounds(group.spec.fields))
+            all.push_back({.element = element++, .lower = lower, .upper = upper});
     }
-    return moved;
+    return all;
 }
 
 bool SystemObjective::affords(std::uint64_t candidates) {
@@ -147,11 +149,18 @@ bool SystemObjective::affords(std::uint64_t candidates) {
 }
 
 void SystemObjective::count_failures(const PopulationEvaluation& evaluation) {
-    for (std::size_t i = 0; i < evaluation.rewards.size(); ++i) {
-        if (std::isfinite(evaluation.rewards[i])) continue;
+    for (const double reward : evaluation.rewards) {
+        if (std::isfinite(reward)) continue;
         ++failed_in_step_;
         ++unshared_.failed;
-        if (std::exchange(failure_named_, true)) continue;
+    }
+    name_failure(evaluation);
+}
+
+void SystemObjective::name_failure(const PopulationEvaluation& evaluation) {
+    for (std::size_t i = 0; i < evaluation.rewards.size(); ++i) {
+        if (std::isfinite(evaluation.rewards[i])) continue;
+        if (std::exchange(failure_named_, true)) return;
         const bool told = i < evaluation.errors.size() && evaluation.errors[i].has_value();
         log_warning(
             fmt::format("A candidate has failed and counts as the worst: {} Later ones are counted without a notice.",
@@ -161,7 +170,7 @@ void SystemObjective::count_failures(const PopulationEvaluation& evaluation) {
 
 template <class Evaluate>
 Result<std::vector<double>> SystemObjective::rewards_of(std::uint32_t count, Evaluate evaluate) {
-    YOLK_TRY_VOID(draw_step());
+    YOLK_TRY_VOID(draw_step(outcome_.steps));
     std::vector<double> sums(count, 0.0);
     for (std::uint32_t sample = 0; sample < options_.samples_per_example; ++sample) {
         YOLK_TRY(PopulationOutputs outputs, evaluate());
@@ -179,12 +188,6 @@ Result<std::vector<double>> SystemObjective::rewards_of(std::uint32_t count, Eva
 
 Result<std::vector<double>> SystemObjective::rewards_at(const Perturbations& candidates) {
     return rewards_of(candidates.members, [&] { return training_.evaluator->evaluate(candidates); });
-}
-
-Result<std::vector<double>> SystemObjective::evaluate_part(const Perturbations& candidates) {
-    YOLK_TRY(std::vector<double> rewards, rewards_at(candidates));
-    if (!rewards.empty() && candidates.first_member == -1) YOLK_TRY_VOID(compete(candidates, rewards.front()));
-    return rewards;
 }
 
 Result<std::vector<double>> SystemObjective::evaluate(const Perturbations& candidates) {
@@ -329,7 +332,18 @@ Result<void> SystemObjective::score_start() {
     YOLK_TRY(outcome_.held_out_start,
              scored_ ? Result<std::optional<double>>(*scored_) : held_out_reward(space_.centre));
     scored_.reset();
-    start_evaluation_ = next_evaluation_;
+    is_spoilt_ = false;  // what an audit found to be wrong has been made again, and nothing came before
+    return {};
+}
+
+Result<void> SystemObjective::score_start_again() {
+    YOLK_TRY_VOID(draw_step(0));
+    YOLK_TRY(const std::vector<double> start, rewards_of(1, [&]() -> Result<PopulationOutputs> {
+                 YOLK_TRY(const std::vector<Candidate> candidates, candidates_at(space_.centre, 1));
+                 return training_.evaluator->evaluate(candidates);
+             }));
+    outcome_.start_reward = start.front();
+    YOLK_TRY(outcome_.held_out_start, held_out_reward(space_.centre));
     return {};
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +15,9 @@
 #include "minibatch.hpp"
 #include "search_checkpoint.hpp"
 #include "yolk/core/writer_lock.hpp"
+#include "yolk/evolve/evolution.hpp"
 #include "yolk/evolve/member_range.hpp"
+#include "yolk/evolve/pool_parts.hpp"
 #include "yolk/hyper/optimize.hpp"
 
 namespace yolk::hyper {
@@ -50,9 +53,7 @@ class SystemObjective final : public Objective {
     [[nodiscard]] std::span<const ParameterId> host_rows() const noexcept override { return host_rows_; }
     bool clamp(std::span<float> coordinates) const override;
     [[nodiscard]] Result<std::vector<double>> evaluate(const Perturbations& candidates) override;
-    [[nodiscard]] Result<std::vector<double>> evaluate_part(const Perturbations& candidates) override;
     [[nodiscard]] bool affords(std::uint64_t candidates) override;
-    [[nodiscard]] Result<void> share_costs() override;
     [[nodiscard]] Result<void> settle() override { return has_device() ? kept_.settle(*dispatcher_) : Result<void>(); }
     [[nodiscard]] Result<std::vector<double>> evaluate(std::span<const float> points, std::uint32_t count) override;
     [[nodiscard]] bool report(const StepReport& step, std::span<const float> centre) override;
@@ -63,10 +64,31 @@ class SystemObjective final : public Objective {
     [[nodiscard]] Result<std::unique_ptr<Gradients>> gradients(std::span<const std::string> groups) override;
     [[nodiscard]] Result<void> offer(const Perturbations& around, double reward) override;
     void skipped(std::uint32_t steps, std::uint64_t elements) override;
-    [[nodiscard]] SearchMark mark() const override;
-    [[nodiscard]] std::optional<std::uint32_t> spoilt_since() const noexcept override { return spoilt_since_; }
-    void distrust(std::uint32_t evaluation) override;
-    [[nodiscard]] Result<void> go_back(const SearchMark& mark) override;
+    [[nodiscard]] Result<void> look_at_held_out(const Perturbations& around) override;
+
+    // As an evaluator of evolve: of a run over several devices, over ranks, or without a device
+    // (objective_members.cpp).
+    [[nodiscard]] bool is_dealt_out() const noexcept;
+    /// The system's, however many are left; null: it has one, or none.
+    [[nodiscard]] evolve::DevicePool* all_devices() noexcept { return system_->devices(); }
+    /// `pool` is null for a run without a device. The objective must outlive the run.
+    [[nodiscard]] evolve::PoolParts run_parts(const evolve::DevicePool* pool);
+    /// On a worker's thread, or by the judge (PopulationEvaluator::kTwin): rewards of members, and where `mean` has
+    /// room for them, that of the mean and that on the held-out examples; those that are not asked for are NaN.
+    [[nodiscard]] Result<std::uint64_t> score(std::size_t worker, const evolve::MemberRange& members,
+                                              std::span<float> returns, std::span<double> mean);
+    [[nodiscard]] std::uint32_t members_at_once() const noexcept {
+        return has_device() ? std::max(2U, members_at_once_) : UINT32_MAX;
+    }
+    /// The run scores the mean alone next.
+    void expect_mean_alone(bool alone) noexcept { is_mean_alone_ = alone; }
+    /// A generation was scored, or the mean after the last: it competes, and what failed is counted.
+    [[nodiscard]] Result<void> take(std::uint32_t generation, std::uint32_t failed, const evolve::Evolution& run);
+    void add_shares(std::span<const evolve::WorkerShare> shares);
+    /// The run has gone back to before this generation: forgets what came since. What it cost stays counted.
+    [[nodiscard]] Result<void> go_back(std::uint32_t generation);
+    /// A run that went back may have begun with a device that computed wrongly.
+    [[nodiscard]] Result<void> end_run();
 
     /// What the search would cost.
     [[nodiscard]] Result<OptimizeOutcome> expected(const Search& search) const;
@@ -76,7 +98,7 @@ class SystemObjective final : public Objective {
     /// The best coordinates found, after run(); nothing where that is the start.
     [[nodiscard]] const std::optional<std::vector<float>>& best() const noexcept { return best_; }
     [[nodiscard]] const ParameterSet& set() const noexcept { return set_; }
-    /// Otherwise nothing of the search runs on one, and it is host_eggroll().
+    /// Otherwise nothing of the search runs on one.
     [[nodiscard]] bool has_device() const noexcept { return dispatcher_ != nullptr; }
 
    private:
@@ -107,8 +129,8 @@ class SystemObjective final : public Objective {
     [[nodiscard]] Result<void> trace_training(std::span<const Example> examples);
     /// Of the step, with the metric's equations behind the system's.
     [[nodiscard]] Result<std::vector<TracedExample>> scored_training() const;
-    /// The examples of the step that is next.
-    [[nodiscard]] Result<void> draw_step();
+    /// The examples of a step.
+    [[nodiscard]] Result<void> draw_step(std::uint32_t step);
     [[nodiscard]] bool draws() const noexcept { return drawn_.has_value(); }
     /// Whether a centre of this step becomes the one to keep.
     [[nodiscard]] Result<bool> is_to_keep(const std::function<Result<std::optional<double>>()>& held_out,
@@ -119,10 +141,17 @@ class SystemObjective final : public Objective {
     [[nodiscard]] Result<void> fetch_best();
     void count_failures(const PopulationEvaluation& evaluation);
     void count_shares(const PooledEvaluation& pooled);
+    [[nodiscard]] Result<void> begin_generation(std::span<const float> parameters, const NoiseContext& when);
+    void name_failure(const PopulationEvaluation& evaluation);
+    void count_parts(const PopulationCounts& counts);
+    [[nodiscard]] std::vector<evolve::ElementBounds> find_bounds() const;
+    [[nodiscard]] Result<void> share_costs();
     [[nodiscard]] Result<void> check_devices() const;
     /// Errors: no device, where the search itself needs one.
     [[nodiscard]] Result<void> find_device();
     [[nodiscard]] Result<void> score_start();
+    /// Which is left as it is elsewhere.
+    [[nodiscard]] Result<void> score_start_again();
     [[nodiscard]] Result<std::vector<double>> rewards_at(const Perturbations& candidates);
     void count_costs(const RankCosts& costs);
     [[nodiscard]] Result<void> search_by(Search& search);
@@ -175,6 +204,7 @@ class SystemObjective final : public Objective {
     std::optional<std::vector<float>> best_;
     KeptCentre kept_;
     std::vector<ParameterId> host_rows_;
+    std::vector<evolve::ElementBounds> bounds_;
     OptimizeOutcome outcome_;
     bool failure_named_ = false;
     bool out_of_budget_ = false;
@@ -186,9 +216,25 @@ class SystemObjective final : public Objective {
     evolve::NamedValues settings_;
     std::optional<CentreState> first_;  ///< of a checkpoint
     // Of several devices.
-    std::uint32_t next_evaluation_ = 0;
-    std::uint32_t start_evaluation_ = 0;  ///< the first after those that scored the start
-    std::optional<std::uint32_t> spoilt_since_;
+    bool is_spoilt_ = false;  ///< an audit found a wrong device outside of a run, which could go back
+    // Of a run whose members are dealt out.
+    std::mutex counting_;  ///< of what workers count
+    std::uint32_t members_at_once_ = 0;
+    bool is_mean_alone_ = false;
+    bool scores_held_out_ = false;  ///< with the generation that has begun
+    bool went_back_ = false;
+    std::uint64_t failed_before_ = 0;  ///< candidates, of the search that this one goes on with
+    std::uint64_t best_changes_ = 0;
+    /// What is kept from a generation on, where an audit may go back to before it: the earliest may be needed.
+    struct KeptSince {
+        std::uint32_t generation = 0;
+        std::uint64_t changes = 0;
+        double reward = 0.0;
+        std::optional<double> held_out{};
+        std::optional<std::vector<float>> best{};
+    };
+    [[nodiscard]] KeptSince kept_since(std::uint32_t generation) const;
+    std::vector<KeptSince> trail_;
     std::vector<evolve::WorkerShare> step_shares_;
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };

@@ -13,6 +13,7 @@ void SystemObjective::compete(std::span<const float> coordinates, double reward)
     // A search of the caller's may ask anything, and a system may not depend on all of it.
     if (!std::ranges::all_of(coordinates, [](float value) { return std::isfinite(value); })) return;
     outcome_.best_reward = reward;
+    ++best_changes_;
     best_.emplace(coordinates.begin(), coordinates.end());
     kept_.forget();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An objective over several devices: what each did, and going back where one computed wrongly.
+// An objective over several devices, and what each did.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace yolk::hyper {
 namespace {
 
-void add_shares(std::vector<evolve::WorkerShare>& sums, std::span<const evolve::WorkerShare> more) {
+void add_to(std::vector<evolve::WorkerShare>& sums, std::span<const evolve::WorkerShare> more) {
     if (sums.empty()) return sums.assign(more.begin(), more.end());
     for (std::size_t i = 0; i < sums.size(); ++i) {
         sums[i].dropped = more[i].dropped;
@@ -60,50 +60,19 @@ Dispatcher& SystemObjective::dispatcher() noexcept {
     return *dispatcher_;
 }
 
+void SystemObjective::add_shares(std::span<const evolve::WorkerShare> shares) {
+    if (shares.empty()) return;
+    add_to(step_shares_, shares);
+    add_to(outcome_.shares, shares);
+}
+
 void SystemObjective::count_shares(const PooledEvaluation& pooled) {
-    if (pooled.devices.shares.empty()) return;
-    add_shares(step_shares_, pooled.devices.shares);
-    add_shares(outcome_.shares, pooled.devices.shares);
-    next_evaluation_ = pooled.evaluation + 1;
-    if (pooled.suspect_since) distrust(*pooled.suspect_since);
-}
-
-void SystemObjective::distrust(std::uint32_t evaluation) {
-    spoilt_since_ = std::min(evaluation, spoilt_since_.value_or(UINT32_MAX));
-}
-
-SearchMark SystemObjective::mark() const {
-    return {.evaluation = next_evaluation_,
-            .steps = outcome_.steps,
-            .failed_candidates = outcome_.failed_candidates,
-            .best_reward = outcome_.best_reward,
-            .best_held_out = best_held_out_,
-            .best = best_};
-}
-
-Result<void> SystemObjective::go_back(const SearchMark& mark) {
-    YOLK_TRY(const bool start_too, agree_on_any(spoilt_since_ && *spoilt_since_ < start_evaluation_));
-    spoilt_since_.reset();
-    const std::string sentence = fmt::format(
-        "The search went back from step {} to step {}: what the dropped device evaluated since then may be "
-        "wrong.",
-        outcome_.steps, mark.steps);
-    log_warning(sentence);
-    outcome_.notes.push_back(sentence);
-    YOLK_TRY_VOID(log_line(Json{{"goes_back_to_step", mark.steps}}));
-    outcome_.steps = mark.steps;
-    outcome_.history.resize(mark.steps - outcome_.resumed_from);
-    outcome_.failed_candidates = mark.failed_candidates;
-    failed_in_step_ = 0;
-    outcome_.best_reward = mark.best_reward;
-    best_held_out_ = mark.best_held_out;
-    best_ = mark.best;
-    unshared_.failed = 0;
-    return start_too ? agree(score_start()) : Result<void>();
+    add_shares(pooled.devices.shares);
+    is_spoilt_ = is_spoilt_ || pooled.suspect_since.has_value();
 }
 
 Result<void> SystemObjective::check_spoilt(const Search& search) const {
-    if (!spoilt_since_) return {};
+    if (!is_spoilt_) return {};
     return failed_work(
         "Rewards that the search '{}' worked with may be wrong, and it has not gone back to before them. {} Run it "
         "again without that device.",

@@ -41,6 +41,16 @@ Result<std::optional<double>> SystemObjective::held_out_reward(std::span<const f
     return std::optional(evaluation.rewards.front());
 }
 
+Result<void> SystemObjective::look_at_held_out(const Perturbations& around) {
+    if (scored_) return {};  // where steps draw examples, when the centre was evaluated
+    if (!held_out_due(outcome_.steps)) {
+        scored_.emplace(std::nullopt);
+        return {};
+    }
+    YOLK_TRY(scored_, held_out_reward(around));
+    return {};
+}
+
 Result<std::optional<double>> SystemObjective::held_out_reward(const Perturbations& around) {
     if (!held_out_) return std::optional<double>();
     Perturbations centre = around;

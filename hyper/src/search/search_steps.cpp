@@ -13,13 +13,9 @@ Result<void> keep_state(Objective& objective, const SearchSteps& steps) {
 Result<void> make_steps(Objective& objective, SearchSteps& steps) {
     while (true) {
         const Perturbations candidates = steps.candidates();
-        YOLK_TRY(const std::optional<StepReport> report, steps.evaluate(candidates));
-        const bool goes_on = report && objective.report(*report, candidates);
-        YOLK_TRY(const bool stands, steps.stands(report.has_value()));
-        if (!stands) continue;
-        if (!goes_on) return keep_state(objective, steps);
-        YOLK_TRY(const bool is_updated, steps.update());
-        if (is_updated && objective.checkpoint_due(steps.done())) YOLK_TRY_VOID(keep_state(objective, steps));
+        YOLK_TRY(const std::optional<StepReport> report, steps.make(candidates));
+        if (!report || !objective.report(*report, candidates)) return keep_state(objective, steps);
+        if (objective.checkpoint_due(steps.done())) YOLK_TRY_VOID(keep_state(objective, steps));
     }
 }
 

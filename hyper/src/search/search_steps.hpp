@@ -16,14 +16,9 @@ class SearchSteps {
     /// Of the step that is next, the centre (member -1) among them; after the last step the centre alone, since what
     /// that step made competes as well.
     [[nodiscard]] virtual Perturbations candidates() const = 0;
-    /// Evaluates them. Nothing: there is nothing to report, because the budget is spent, the steps are over, or what
-    /// was evaluated does not stand.
-    [[nodiscard]] virtual Result<std::optional<StepReport>> evaluate(const Perturbations& candidates) = 0;
-    /// Whether what was evaluated for the step, and for its report where there was one, stands. Otherwise the search
-    /// has gone back.
-    [[nodiscard]] virtual Result<bool> stands(bool /*was_reported*/) { return true; }
-    /// Makes the next centre. Whether it stands; otherwise the search has gone back.
-    [[nodiscard]] virtual Result<bool> update() = 0;
+    /// Evaluates them, and makes the next centre of it. Nothing: there is nothing to report, because the budget is
+    /// spent or the steps are over.
+    [[nodiscard]] virtual Result<std::optional<StepReport>> make(const Perturbations& candidates) = 0;
     [[nodiscard]] virtual std::uint32_t done() const = 0;  ///< steps
     /// What the next step depends on, for a checkpoint. Blocks.
     [[nodiscard]] virtual Result<CentreState> state() const = 0;

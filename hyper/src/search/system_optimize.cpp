@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "eggroll_steps.hpp"
+#include "house_searches.hpp"
 #include "models_in_force.hpp"
 #include "objective.hpp"
 #include "rounds.hpp"
@@ -151,9 +151,7 @@ Result<OptimizeOutcome> System::optimize_numbers(std::span<const Example> exampl
                    : std::move(created).error();
     }
     const std::unique_ptr<SystemObjective> objective = *std::move(created);
-    const std::unique_ptr<Search> house = options.gradient          ? gradient_search()
-                                          : objective->has_device() ? eggroll()
-                                                                    : host_eggroll();
+    const std::unique_ptr<Search> house = options.gradient ? gradient_search() : eggroll(*objective);
     Search& search = options.search == nullptr ? *house : *options.search;
     if (options.dry_run) return objective->expected(search);
     YOLK_TRY(OptimizeOutcome outcome, objective->run(search));

@@ -12,6 +12,7 @@
 
 #include "yolk/core/owned.hpp"
 #include "yolk/core/result.hpp"
+#include "yolk/evolve/bounds.hpp"
 #include "yolk/evolve/evaluator.hpp"
 #include "yolk/evolve/generation.hpp"
 #include "yolk/evolve/options.hpp"
@@ -48,8 +49,9 @@ struct EvolutionParts {
     /// parameters alone; the rest of parameters(), and optimizer_state(), are as they were before the first step, until
     /// refresh().
     std::optional<std::vector<ElementRange>> host_elements{};
-    bool digest = false;        ///< makes state_digest() in each step, on the device
-    bool keep_weights = false;  ///< brings the weights of each step to the host, for shaped()
+    std::vector<ElementBounds> bounds{};  ///< of elements that come to the host
+    bool digest = false;                  ///< makes state_digest() in each step, on the device
+    bool keep_weights = false;            ///< brings the weights of each step to the host, for shaped()
     // To go on with an earlier run, to the bits of one that was never interrupted: its parameters() as `initial`, and
     std::vector<float> optimizer_state{};  ///< its optimizer_state(); empty: zeros, as a run begins
     std::uint32_t generation = 0;          ///< its generations(); sigma and the learning rate follow from it
@@ -61,6 +63,12 @@ class EvolutionEngine;
 struct PoolParts;    // yolk/evolve/pool_parts.hpp
 struct WorkerShare;  // yolk/evolve/device_pool.hpp
 struct RankShare;    // yolk/evolve/ranks.hpp
+
+/// The unperturbed parameters that were scored last, inside their bounds, and the scores (PoolParts::mean_scores).
+struct MeanScores {
+    std::span<const float> parameters{};
+    std::span<const double> scores{};
+};
 
 /// Owns every buffer of a run; the primitives own none. One thread at a time; different ones may
 /// share a device and a dispatcher on different threads. Movable. After an error the run is over: make
@@ -80,6 +88,11 @@ class Evolution {
     /// it, this is the run above. Errors: besides those above, another determinism than the pool's, no device is left.
     [[nodiscard]] static Result<Evolution> create(DevicePool& pool, PoolParts parts, const EvolutionOptions& options);
 
+    /// The same without a device: members by one evaluator of the host (PoolParts::members, asked with nulls), the
+    /// update by its exact twin, with the bits of a device. Errors: as above; fast determinism, other ranks, own
+    /// stages.
+    [[nodiscard]] static Result<Evolution> create_on_host(PoolParts parts, const EvolutionOptions& options);
+
     /// One generation, and waits for it. The host looks at the summary and at nothing that grows with the population or
     /// the parameters. Errors: NotFiniteWatch's (Failed), device lost,
     /// driver.
@@ -93,6 +106,15 @@ class Evolution {
     /// What the last step's scores came to: all that apply() needs to repeat it on any device. Errors: without
     /// EvolutionParts::keep_weights, before the first step.
     [[nodiscard]] Result<ShapedGeneration> shaped() const;
+
+    /// Scores the unperturbed parameters as the next step() finds them, and makes no generation of it. False: an audit
+    /// found a device that computed wrongly, and the run went back, to generations(). Errors: without
+    /// PoolParts::mean_scores, step()'s.
+    [[nodiscard]] Result<bool> score_mean();
+    /// Of the last step() or score_mean(), valid until the next; empty without PoolParts::mean_scores.
+    [[nodiscard]] MeanScores mean() const noexcept;
+    /// No generation before this one will be made again.
+    [[nodiscard]] std::uint32_t settled() const noexcept;
 
     [[nodiscard]] std::uint32_t generations() const noexcept;  ///< done so far
     [[nodiscard]] const ParameterTable& table() const noexcept;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "yolk/core/result.hpp"
+#include "yolk/evolve/bounds.hpp"
 #include "yolk/evolve/generation.hpp"
 #include "yolk/evolve/options.hpp"
 #include "yolk/evolve/schedule.hpp"
@@ -32,6 +33,9 @@ struct EvolutionTwinParts {
     std::vector<float> initial{};
     TwinEvaluator evaluator{};         ///< empty: the run has apply() and no step()
     TwinEvaluator policy_evaluator{};  ///< may be empty
+    std::vector<ElementBounds> bounds{};
+    std::vector<float> optimizer_state{};  ///< of an earlier run, as EvolutionParts has it
+    std::uint32_t generation = 0;          ///< likewise
 };
 
 /// Not thread-safe.
@@ -44,6 +48,12 @@ class EvolutionTwin {
     /// As Evolution::apply, with the weights alone. Errors: a number of weights that is not this run's.
     [[nodiscard]] Result<GenerationSummary> apply(const ShapedGeneration& shaped);
 
+    /// What the next generation does first: moves the parameters into their bounds.
+    void enter_bounds() noexcept { move_into_bounds(parts_.bounds, parameters_); }
+    /// Errors: another number of values, one that is not finite.
+    [[nodiscard]] Result<void> set_parameters(std::span<const float> values);
+    [[nodiscard]] const ParameterTable& table() const noexcept { return parts_.parameters; }
+    [[nodiscard]] NoiseContext noise_time() const noexcept { return schedule_.noise_time(); }
     [[nodiscard]] std::uint32_t generations() const noexcept { return schedule_.generation; }
     [[nodiscard]] std::span<const float> parameters() const noexcept { return parameters_; }
     [[nodiscard]] std::span<const float> optimizer_state() const noexcept { return state_; }

@@ -31,6 +31,10 @@ class MemberEvaluator {
     /// DeviceLost, Driver, OutOfMemory and Unsupported are the worker's, which a pool goes on without; others end the
     /// run.
     [[nodiscard]] virtual Result<std::uint64_t> evaluate(const MemberRange& members, std::span<float> returns) = 0;
+    /// The same, and the scores of the unperturbed parameters (PoolParts::mean_scores), which are as reproducible as a
+    /// member's. There may be no members.
+    [[nodiscard]] virtual Result<std::uint64_t> evaluate_with_mean(const MemberRange& members, std::span<float> returns,
+                                                                   std::span<double> mean);
 
    protected:
     MemberEvaluator() = default;

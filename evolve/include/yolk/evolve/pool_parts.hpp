@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "yolk/evolve/bounds.hpp"
 #include "yolk/evolve/device_pool.hpp"
 #include "yolk/evolve/evaluator.hpp"
 #include "yolk/evolve/evolution.hpp"
@@ -50,6 +51,8 @@ enum class UpdateBy {
     All,
 };
 
+inline constexpr std::uint32_t kMostMeanScores = 2;
+
 struct PoolParts {
     ParameterTable parameters{};   ///< as trained_parameters() gives them
     std::vector<float> initial{};  ///< first values, [element_count]
@@ -57,6 +60,20 @@ struct PoolParts {
     /// device. Errors of a device (is_of_device) drop it. Refused: no evaluator, one with another number of episodes
     /// than the options', one that cannot take a pair at once.
     std::function<Result<std::unique_ptr<MemberEvaluator>>(const Device* device, Dispatcher* dispatcher)> members{};
+    /// Called before the members of a generation are dealt, on the thread of step(), again where it is made again: what
+    /// all evaluators share. May be empty. An error ends the run.
+    std::function<Result<void>(std::span<const float> parameters, const NoiseContext& when)> begin{};
+    /// Of the unperturbed parameters, made beside each generation's members by whoever evaluates the first of them
+    /// (MemberEvaluator::evaluate_with_mean), and audited with them. They take no part in the fitness: the caller finds
+    /// them in Evolution::mean(). At most kMostMeanScores.
+    std::uint32_t mean_scores = 0;
+    /// Evaluators plan for each number of members: chunks are multiples of a power of two, at most a 64th of the
+    /// population, so that there are few.
+    bool few_sizes = false;
+    std::vector<ElementBounds> bounds{};
+    bool changing_examples = false;  ///< NotFiniteWatch's
+    /// Members have the same returns to the bit on every device, even where the run is fast: its pool may be exact.
+    bool exact_members = false;
     /// Makes what scores the unperturbed policy after the update, on the device that makes the update; may be empty.
     std::function<Result<std::unique_ptr<Evaluator>>(const Device& device)> policy{};
     /// Makes the evaluator of a run on a single device, which then needs no copy of scores to the host; may be empty.

@@ -2,6 +2,7 @@
 // One rank's side of a run that several make: which members are its own, and what the ranks agree on in a generation.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -30,6 +31,7 @@ class RankTeam {
         std::uint32_t verified = 0;                ///< DevicePool::verified(); together: the least
         std::uint32_t suspect_since = UINT32_MAX;  ///< of an audit, UINT32_MAX where all is well; together: the least
         double seconds = 0.0;                      ///< of the evaluation
+        std::array<double, 2> mean{};              ///< PoolParts::mean_scores; together: rank 0's
     };
     /// After it, shares follow the rates of this generation. `measures` = false, for a round in which the ranks did not
     /// evaluate their shares: rates, shares and last() stay. Errors: on all ranks, that of any.

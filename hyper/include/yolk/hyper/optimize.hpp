@@ -202,16 +202,6 @@ struct OptimizeOutcome {
 /// What EGGROLL's next step depends on: search coordinates, the optimizer's state, steps done.
 using CentreState = evolve::EvolutionState;
 
-/// Where a search stands, to go back to.
-struct SearchMark {
-    std::uint32_t evaluation = 0;  ///< the next evaluation has this number or a higher one
-    std::uint32_t steps = 0;       ///< reported
-    std::uint64_t failed_candidates = 0;
-    double best_reward = 0.0;
-    std::optional<double> best_held_out{};     ///< where steps are evaluated on some of the examples
-    std::optional<std::vector<float>> best{};  ///< nothing: the start
-};
-
 /// Derivatives of the mean reward of a step's examples, on the device.
 class Gradients {
    public:
@@ -257,13 +247,8 @@ class Objective {
     /// the device may still be read when this returns, and its buffer stays until settle(). Ranks share the work, and
     /// all get the rewards of all candidates; so do those of points.
     [[nodiscard]] virtual Result<std::vector<double>> evaluate(const Perturbations& candidates) = 0;
-    /// Of these candidates alone, which are this rank's part of a population: without a word to the other ranks. Not
-    /// checked against the budget.
-    [[nodiscard]] virtual Result<std::vector<double>> evaluate_part(const Perturbations& candidates) = 0;
     /// Whether the budget covers this many more candidates. Where it does not, the search is to end.
     [[nodiscard]] virtual bool affords(std::uint64_t candidates) = 0;
-    /// All ranks know what all have spent and how many candidates failed; without other ranks, nothing happens.
-    [[nodiscard]] virtual Result<void> share_costs() = 0;
     /// Waits until nothing reads a centre on the device that evaluate() was given.
     [[nodiscard]] virtual Result<void> settle() = 0;
     /// Rewards of points in search coordinates [count, table.element_count()], clamped into the bounds. All of them
@@ -289,18 +274,12 @@ class Objective {
     /// The centre of these perturbations competes for the result with a reward that came with its derivatives.
     [[nodiscard]] virtual Result<void> offer(const Perturbations& /*around*/, double /*reward*/) { return {}; }
 
+    /// Scores the centre of these perturbations on the held-out examples, if that is due, for the report that is next:
+    /// before an update moves it.
+    [[nodiscard]] virtual Result<void> look_at_held_out(const Perturbations& /*around*/) { return {}; }
+
     /// Steps that changed nothing because no reward of theirs was finite, and parameters that a step left as they were.
     virtual void skipped(std::uint32_t /*steps*/, std::uint64_t /*elements*/) {}
-
-    [[nodiscard]] virtual SearchMark mark() const { return {}; }
-    /// An audit has found a device that computed wrongly: rewards of the evaluations from this number on, the latest
-    /// aside, may be wrong. The search must go_back(); one that ends without it has failed.
-    [[nodiscard]] virtual std::optional<std::uint32_t> spoilt_since() const noexcept { return std::nullopt; }
-    /// Of a device that made a wrong update: rewards of its evaluations from this number on may be wrong as well.
-    virtual void distrust(std::uint32_t /*evaluation*/) {}
-    /// Forgets the steps since a mark, which must be the latest whose evaluation is not above spoilt_since(), or the
-    /// first. What they cost stays counted. Errors: evaluate()'s, where the start has to be scored again.
-    [[nodiscard]] virtual Result<void> go_back(const SearchMark& /*mark*/) { return {}; }
 };
 
 /// A search. Users' own are used as EGGROLL is.
@@ -312,9 +291,5 @@ class Search {
     [[nodiscard]] virtual std::uint64_t candidates_per_step(const OptimizeOptions& options) const = 0;
     [[nodiscard]] virtual Result<void> run(Objective& objective) = 0;
 };
-/// The centre stays on the device from step to step; of it the host sees host_rows().
-[[nodiscard]] std::unique_ptr<Search> eggroll();
-/// By derivatives, and by EGGROLL for optimized groups that are not trained by them (OptimizeOptions::gradient).
-[[nodiscard]] std::unique_ptr<Search> gradient_search();
 
 }  // namespace yolk::hyper

@@ -48,8 +48,8 @@ struct Field {
 [[nodiscard]] std::vector<double> written_numbers(const Tensor& values);
 /// A field's number as what it means: an integer, a boolean, the text of a choice, a number.
 [[nodiscard]] Value field_value(const Field& field, double number);
-/// Moves coordinates into the bounds (after an update, so that no field gets lost outside).
-void clamp_coordinates(std::span<const Field> fields, std::span<float> coordinates);
+/// By coordinate, lower and upper: an update that leaves them is moved back before candidates are made.
+[[nodiscard]] std::vector<std::pair<float, float>> coordinate_bounds(std::span<const Field> fields);
 
 /// A hyperfunction's parameters: what a group is.
 struct ParameterSpec {

@@ -14,6 +14,7 @@
 #include "yolk/core/owned.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/evolve/device_pool.hpp"
+#include "yolk/evolve/member_range.hpp"
 #include "yolk/hyper/executor.hpp"
 #include "yolk/hyper/graph.hpp"
 #include "yolk/hyper/parameters.hpp"
@@ -161,6 +162,17 @@ class PopulationEvaluator {
     [[nodiscard]] Result<PopulationOutputs> evaluate(const Perturbations& candidates);
     /// Errors: unknown groups (lists the known), another shape, values outside the bounds.
     [[nodiscard]] Result<PopulationOutputs> evaluate(std::span<const Candidate> candidates);
+    /// For whoever deals candidates out itself, as evolve does to the devices of a run: these are the candidates, and
+    /// each is evaluated `samples` times. The value is how many of them a worker takes at once, at least. Errors:
+    /// evaluate()'s.
+    [[nodiscard]] Result<std::uint32_t> begin(const Perturbations& candidates, std::uint32_t samples = 1);
+    /// Who evaluates in place of a worker: the exact twin, on the host.
+    static constexpr std::size_t kTwin = SIZE_MAX;
+    /// Some of the candidates that begin() was given, on a worker of the pool (without one, of whatever number: the one
+    /// device), each on its own thread; the twin on any. A host function gives one result for a candidate, an example
+    /// and a sample, whoever asks again, where the pool has audits.
+    [[nodiscard]] Result<PopulationOutputs> evaluate_part(std::size_t worker, const evolve::MemberRange& part,
+                                                          std::uint32_t sample = 0);
     /// Other examples in place of the first ones: as many, of the same structures (signature) in the same order.
     /// Nothing is planned again; each device's next evaluation begins with one copy of the data. Errors, which leave
     /// everything as it was: another number or structure, ids out of range, values that differ between examples where

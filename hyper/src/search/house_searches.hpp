@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The searches of the house.
+#pragma once
+
+#include <memory>
+
+#include "objective.hpp"
+#include "yolk/hyper/optimize.hpp"
+
+namespace yolk::hyper {
+
+/// A run of evolve, whose evaluator the objective is: by the objective's device, or over several, ranks, or the host.
+/// On one device the centre stays there from step to step, and the host sees host_rows() of it.
+[[nodiscard]] std::unique_ptr<Search> eggroll(SystemObjective& objective);
+/// By derivatives, and by EGGROLL for optimized groups that are not trained by them (OptimizeOptions::gradient).
+[[nodiscard]] std::unique_ptr<Search> gradient_search();
+
+}  // namespace yolk::hyper
