@@ -96,7 +96,7 @@ class HostCentredSearch final : public hyper::Search {
             if (!objective.report({.step = step, .centre = rewards.front()}, centre)) return {};
             YOLK_TRY_VOID(evolution.step());
             centre.assign(evolution.parameters().begin(), evolution.parameters().end());
-            if (objective.clamp(centre)) YOLK_TRY_VOID(evolution.set_parameters(centre));
+            if (evolve::move_into_bounds(objective.bounds(), centre)) YOLK_TRY_VOID(evolution.set_parameters(centre));
         }
         return {};
     }

@@ -54,7 +54,7 @@ class HostCentred final : public Search {
             if (!objective.report({.step = step, .centre = rewards.front()}, centre)) return {};
             YOLK_TRY_VOID(evolution.step());
             centre.assign(evolution.parameters().begin(), evolution.parameters().end());
-            if (objective.clamp(centre)) YOLK_TRY_VOID(evolution.set_parameters(centre));
+            if (evolve::move_into_bounds(objective.bounds(), centre)) YOLK_TRY_VOID(evolution.set_parameters(centre));
             schedule.advance();
         }
         candidates.centre = centre;

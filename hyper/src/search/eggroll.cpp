@@ -28,6 +28,9 @@ Result<void> Generations::begin(CentreState first) {
     evolve::EvolutionParts parts{.parameters = table_,
                                  .initial = std::move(first.parameters),
                                  .host_elements = elements_of(table_, objective_->host_rows()),
+                                 .bounds = {objective_->bounds().begin(), objective_->bounds().end()},
+                                 .digest = objective_->keeps_log(),
+                                 .keep_weights = objective_->keeps_log(),
                                  .optimizer_state = std::move(first.optimizer),
                                  .generation = first.generation,
                                  .changing_examples = objective_->options().examples_per_step > 0};
@@ -61,8 +64,9 @@ Result<std::optional<StepReport>> Generations::make(const Perturbations& candida
     YOLK_TRY(const evolve::GenerationSummary summary, evolution_->step());
     if (!summary.has_finite || summary.skipped_elements > 0)
         objective_->skipped(summary.has_finite ? 0 : 1, summary.skipped_elements);
-    YOLK_TRY_VOID(host_->follow());
+    host_->follow();
     schedule_.advance();
+    YOLK_TRY_VOID(objective_->log_generation(*evolution_));
     return std::optional(report_of(summary, rewards.front()));
 }
 
@@ -129,6 +133,7 @@ Result<bool> DealtRun::step() {
     YOLK_TRY(const evolve::GenerationSummary summary, evolution_->step());
     if (summary.generation < expected) YOLK_TRY_VOID(objective_->go_back(summary.generation));
     YOLK_TRY_VOID(take(summary.generation, summary.not_finite));
+    YOLK_TRY_VOID(objective_->log_generation(*evolution_));
     if (!summary.has_finite || summary.skipped_elements > 0)
         objective_->skipped(summary.has_finite ? 0 : 1, summary.skipped_elements);
     const evolve::MeanScores mean = evolution_->mean();

@@ -22,32 +22,25 @@ namespace yolk::hyper {
     return ranges;
 }
 
-/// What the host knows of a centre that lives on the device: the rows that it reads, and their bounds.
+/// What the host knows of a centre that lives on the device: the rows that it reads, inside their bounds, as the next
+/// step finds them.
 class HostView {
    public:
     HostView(const Objective& objective, evolve::Evolution& evolution)
         : objective_(&objective),
           evolution_(&evolution),
           ranges_(elements_of(evolution.table(), objective.host_rows())),
-          centre_(evolution.parameters().begin(), evolution.parameters().end()) {}
+          centre_(evolution.parameters().begin(), evolution.parameters().end()) {
+        move_into_bounds(objective.bounds(), centre_);
+    }
 
     [[nodiscard]] std::span<const float> centre() const noexcept { return centre_; }
-    /// After a step. What has left its bounds is moved back, here at once and on the device with the next step.
-    [[nodiscard]] Result<void> follow() {
-        if (ranges_.empty()) return {};
+    /// After a step.
+    void follow() {
         const std::span<const float> now = evolution_->parameters();
-        const auto part = [](auto values, const evolve::ElementRange& range) {
-            return values.subspan(range.first, range.count);
-        };
         for (const evolve::ElementRange& range : ranges_)
-            std::ranges::copy(part(now, range), part(std::span(centre_), range).begin());
-        if (!objective_->clamp(centre_)) return {};
-        for (const evolve::ElementRange& range : ranges_) {
-            const std::span<const float> inside = part(std::span<const float>(centre_), range);
-            if (std::ranges::equal(inside, part(now, range))) continue;
-            YOLK_TRY_VOID(evolution_->set_elements(range.first, inside));
-        }
-        return {};
+            std::ranges::copy(now.subspan(range.first, range.count), centre_.begin() + range.first);
+        move_into_bounds(objective_->bounds(), centre_);
     }
 
     /// Other elements, that something else has changed on the device. Blocks.
@@ -59,16 +52,14 @@ class HostView {
         return {};
     }
 
-    /// All of it, as the next step finds it. Blocks.
+    /// All of it, as the last step left it. Blocks.
     [[nodiscard]] Result<CentreState> state() const {
         YOLK_TRY_VOID(evolution_->refresh());
         const std::span<const float> parameters = evolution_->parameters();
         const std::span<const float> optimizer = evolution_->optimizer_state();
-        CentreState state{.parameters = {parameters.begin(), parameters.end()},
-                          .optimizer = {optimizer.begin(), optimizer.end()},
-                          .generation = evolution_->generations()};
-        objective_->clamp(state.parameters);  // on the device with the next step
-        return state;
+        return CentreState{.parameters = {parameters.begin(), parameters.end()},
+                           .optimizer = {optimizer.begin(), optimizer.end()},
+                           .generation = evolution_->generations()};
     }
 
    private:

@@ -64,6 +64,18 @@ Result<ParameterSet> working_set(const ParameterSet& set, const evolve::Evolutio
                          : "Every optimized hyperfunction is frozen, so there is nothing to search. Freeze fewer.");
 }
 
+std::vector<evolve::ElementBounds> bounds_of(const ParameterSet& set, const ParameterTable& table) {
+    std::vector<evolve::ElementBounds> all;
+    std::uint32_t id = 0;
+    for (const ParameterGroup& group : set.groups()) {
+        if (!group.spec.optimize || group.values.values().empty()) continue;  // those have no row
+        std::uint32_t element = table.offset(ParameterId{id++});
+        for (const auto& [lower, upper] : coordinate_bounds(group.spec.fields))
+            all.push_back({.element = element++, .lower = lower, .upper = upper});
+    }
+    return all;
+}
+
 Result<void> SystemObjective::plan(Prepared& prepared) {
     const PopulationEvaluator::Resources resources{
         .dispatcher = dispatcher_, .pool = &system_->pool(), .devices = system_->devices()};
@@ -86,8 +98,10 @@ Result<std::unique_ptr<SystemObjective>> SystemObjective::create(System& system,
     if (!made->is_first_rank()) {
         made->options_.held_out = {};
         made->options_.log.clear();
+        made->options_.run_log.clear();
     }
-    if (has_other_ranks(options) || !options.checkpoint.empty()) made->examples_hash_ = hash_of(examples);
+    if (has_other_ranks(options) || !options.checkpoint.empty() || !options.run_log.empty())
+        made->examples_hash_ = hash_of(examples);
     if (metric.on_device) made->output_is_reward_ = output_as_reward(metric.name);
     YOLK_TRY_VOID(options.examples_per_step > 0 ? made->trace_training(examples)
                                                 : made->prepare(examples, made->training_));
@@ -102,7 +116,7 @@ Result<std::unique_ptr<SystemObjective>> SystemObjective::create(System& system,
     YOLK_TRY_VOID(made->draws() ? made->draw_step(0) : made->plan(made->training_));
     if (made->held_out_) YOLK_TRY_VOID(made->plan(*made->held_out_));
     made->find_host_rows();
-    made->bounds_ = made->find_bounds();
+    made->bounds_ = bounds_of(made->set_, made->space_.table);
     made->outcome_.cost.numbers = made->space_.table.element_count();
     made->outcome_.fallbacks = made->training_.evaluator->fallbacks();
     return made;
@@ -122,22 +136,6 @@ void SystemObjective::find_host_rows() {
         if (all || (group != nullptr && !group->spec.fields.empty())) rows.insert(id);
     }
     for (const std::uint32_t row : rows) host_rows_.emplace_back(row);
-}
-
-bool SystemObjective::clamp(std::span<float> coordinates) const {
-    return evolve::move_into_bounds(bounds_, coordinates);
-}
-
-std::vector<evolve::ElementBounds> SystemObjective::find_bounds() const {
-    std::vector<evolve::ElementBounds> all;
-    std::uint32_t id = 0;
-    for (const ParameterGroup& group : set_.groups()) {
-        if (!group.spec.optimize || group.values.values().empty()) continue;  // those have no row
-        std::uint32_t element = space_.table.offset(ParameterId{id++});
-        for (const auto& [lower, upper] : coordinate_bounds(group.spec.fields))
-            all.push_back({.element = element++, .lower = lower, .upper = upper});
-    }
-    return all;
 }
 
 bool SystemObjective::affords(std::uint64_t candidates) {
@@ -224,7 +222,7 @@ Result<std::vector<double>> SystemObjective::evaluate(std::span<const float> poi
     const std::size_t elements = space_.table.element_count();
     std::vector<float> clamped(points.begin(), points.end());
     for (std::uint32_t i = 0; i < count && clamped.size() == elements * count; ++i)
-        clamp(std::span(clamped).subspan(elements * i, elements));
+        move_into_bounds(bounds_, std::span(clamped).subspan(elements * i, elements));
     YOLK_TRY(const std::vector<Candidate> candidates, candidates_at(clamped, count));
     if (!affords(count)) return std::vector<double>();
     YOLK_TRY(const std::vector<double> rewards, from_all_ranks(count, [&](const evolve::MemberRange& part) {
@@ -378,6 +376,7 @@ Result<void> SystemObjective::finish(const Search& search) {
 Result<OptimizeOutcome> SystemObjective::run(Search& search) {
     YOLK_TRY_VOID(agree(begin(search)));
     YOLK_TRY_VOID(agree(log_begin(search)));
+    YOLK_TRY_VOID(agree(open_run_log()));
     if (!first_) YOLK_TRY_VOID(agree(score_start()));
     YOLK_TRY_VOID(agree(search_by(search)));
     YOLK_TRY_VOID(share_result());

@@ -18,6 +18,7 @@
 #include "yolk/evolve/evolution.hpp"
 #include "yolk/evolve/member_range.hpp"
 #include "yolk/evolve/pool_parts.hpp"
+#include "yolk/evolve/run_log.hpp"
 #include "yolk/hyper/optimize.hpp"
 
 namespace yolk::hyper {
@@ -28,6 +29,9 @@ namespace yolk::hyper {
 
 /// By name.
 [[nodiscard]] std::vector<std::string> optimized_groups(const ParameterSet& set);
+
+/// Of the search coordinates of a set's optimized groups, those of fields.
+[[nodiscard]] std::vector<evolve::ElementBounds> bounds_of(const ParameterSet& set, const ParameterTable& table);
 
 /// Of everything that a search is told of its examples.
 [[nodiscard]] std::string hash_of(std::span<const Example> examples);
@@ -51,7 +55,7 @@ class SystemObjective final : public Objective {
     [[nodiscard]] Dispatcher& dispatcher() noexcept override;
     [[nodiscard]] evolve::DevicePool* devices() noexcept override;
     [[nodiscard]] std::span<const ParameterId> host_rows() const noexcept override { return host_rows_; }
-    bool clamp(std::span<float> coordinates) const override;
+    [[nodiscard]] std::span<const evolve::ElementBounds> bounds() const noexcept override { return bounds_; }
     [[nodiscard]] Result<std::vector<double>> evaluate(const Perturbations& candidates) override;
     [[nodiscard]] bool affords(std::uint64_t candidates) override;
     [[nodiscard]] Result<void> settle() override { return has_device() ? kept_.settle(*dispatcher_) : Result<void>(); }
@@ -65,6 +69,8 @@ class SystemObjective final : public Objective {
     [[nodiscard]] Result<void> offer(const Perturbations& around, double reward) override;
     void skipped(std::uint32_t steps, std::uint64_t elements) override;
     [[nodiscard]] Result<void> look_at_held_out(const Perturbations& around) override;
+    [[nodiscard]] bool keeps_log() const noexcept override { return !options_.run_log.empty(); }
+    [[nodiscard]] Result<void> log_generation(const evolve::Evolution& run) override;
 
     // As an evaluator of evolve: of a run over several devices, over ranks, or without a device
     // (objective_members.cpp).
@@ -144,7 +150,6 @@ class SystemObjective final : public Objective {
     [[nodiscard]] Result<void> begin_generation(std::span<const float> parameters, const NoiseContext& when);
     void name_failure(const PopulationEvaluation& evaluation);
     void count_parts(const PopulationCounts& counts);
-    [[nodiscard]] std::vector<evolve::ElementBounds> find_bounds() const;
     [[nodiscard]] Result<void> share_costs();
     [[nodiscard]] Result<void> check_devices() const;
     /// Errors: no device, where the search itself needs one.
@@ -180,6 +185,7 @@ class SystemObjective final : public Objective {
     void note_devices();
     /// Adds what the models in force were asked since the last time.
     void count_models();
+    [[nodiscard]] Result<void> open_run_log();
     [[nodiscard]] Result<void> log_begin(const Search& search);
     [[nodiscard]] Result<void> log_line(const Json& line);
     [[nodiscard]] Result<void> log_end();
@@ -200,6 +206,7 @@ class SystemObjective final : public Objective {
     std::optional<double> best_held_out_;          ///< of the centre that is kept, where steps draw examples
     std::optional<std::optional<double>> scored_;  ///< held-out reward of this step's centre, where it is known already
     std::optional<LineLog> log_;
+    std::optional<evolve::RunLogWriter> run_log_;
     std::optional<Error> report_error_;  ///< report() has no way to tell; run() does
     std::optional<std::vector<float>> best_;
     KeptCentre kept_;

@@ -132,7 +132,7 @@ Result<void> SystemObjective::check_place() const {
 }
 
 Result<void> SystemObjective::begin(const Search& search) {
-    if (options_.checkpoint.empty() && !has_other_ranks(options_)) return {};
+    if (options_.checkpoint.empty() && options_.run_log.empty() && !has_other_ranks(options_)) return {};
     YOLK_TRY(settings_, settings(search));
     YOLK_TRY_VOID(compare_ranks());
     YOLK_TRY_VOID(check_place());
@@ -151,6 +151,7 @@ bool SystemObjective::checkpoint_due(std::uint32_t steps) const {
 
 Result<void> SystemObjective::save_checkpoint(const CentreState& state) {
     if (options_.checkpoint.empty() || !is_first_rank()) return {};
+    if (run_log_) YOLK_TRY_VOID(run_log_->sync());
     YOLK_TRY_VOID(fetch_best());
     YOLK_TRY(const std::vector<std::byte> bytes, encode_checkpoint({.settings = settings_,
                                                                     .centre = state,

@@ -74,6 +74,8 @@ evolve::PoolParts SystemObjective::run_parts(const evolve::DevicePool* pool) {
                             .exact_members = true,  // as long as the pool is: plan() follows it
                             .exchange = has_other_ranks(options_) ? options_.exchange : nullptr,
                             .judge = std::make_unique<SystemMembers>(*this, PopulationEvaluator::kTwin),
+                            .digest = keeps_log(),
+                            .keep_weights = keeps_log(),
                             .optimizer_state = std::move(first.optimizer),
                             .generation = first.generation};
     if (pool != nullptr && pool->options().audit > 0.0) trail_.push_back(kept_since(parts.generation));

@@ -85,6 +85,12 @@ Result<void> validate(const OptimizeOptions& options) {
             "A search by K-FAC keeps no checkpoint; leave the checkpoint's path empty, or take another rule.");
     if (options.search != nullptr && !options.checkpoint.empty())
         return bad_input("A search of your own keeps no checkpoint; leave the checkpoint's path empty.");
+    if (!options.run_log.empty() && (options.gradient || options.search != nullptr || options.text)) {
+        return bad_input("A log of generations is kept by EGGROLL alone, and here is {}; leave the log's path empty.",
+                         options.gradient ? "a search by derivatives"
+                         : options.text   ? "a search of prompts"
+                                          : "a search of your own");
+    }
     if (options.resume && options.checkpoint.empty())
         return bad_input("The search is to resume, but has no path of a checkpoint.");
     // A search of the caller's own takes of them what it likes.

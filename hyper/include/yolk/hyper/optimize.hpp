@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "yolk/evolve/bounds.hpp"
 #include "yolk/evolve/exchange.hpp"
 #include "yolk/evolve/options.hpp"
 #include "yolk/evolve/ranks.hpp"
@@ -19,6 +20,10 @@
 #include "yolk/hyper/models.hpp"
 #include "yolk/hyper/system.hpp"
 #include "yolk/hyper/text_search.hpp"
+
+namespace yolk::evolve {
+class Evolution;  // yolk/evolve/evolution.hpp
+}
 
 namespace yolk::hyper {
 
@@ -124,6 +129,10 @@ struct OptimizeOptions {
     /// nowhere.
     std::filesystem::path checkpoint{};
     std::uint32_t checkpoint_every = 10;  ///< steps; 0: at the end alone
+    /// Where EGGROLL writes each generation (yolk/evolve/run_log.hpp), from which replay() gives the parameters after any
+    /// of them; the same bytes on any devices and ranks in exact mode. A search that resumes goes on with it. Empty:
+    /// nowhere.
+    std::filesystem::path run_log{};
     /// Prompts, before and between searches of numbers. `checkpoint` has then where the rounds stand, and beside it,
     /// named after it, a file of the search that is under way. One process, on any devices.
     std::optional<TextOptions> text{};
@@ -239,9 +248,8 @@ class Objective {
     /// Rows of space().table, ascending, that the host reads of a centre on the device: those with bounds, and what
     /// host functions are given.
     [[nodiscard]] virtual std::span<const ParameterId> host_rows() const noexcept = 0;
-    /// Moves search coordinates [table.element_count()] into the fields' bounds; returns whether any moved. Only
-    /// host_rows() have bounds.
-    virtual bool clamp(std::span<float> coordinates) const = 0;
+    /// Of search coordinates, the fields'; only host_rows() have any. evolve::move_into_bounds() keeps them.
+    [[nodiscard]] virtual std::span<const evolve::ElementBounds> bounds() const noexcept = 0;
     /// Rewards of perturbations (options().samples_per_example averaged); failed ones are NaN. An empty result: the
     /// budget does not cover them, stop. Where the centre is among them (member -1), it competes for the result; one on
     /// the device may still be read when this returns, and its buffer stays until settle(). Ranks share the work, and
@@ -278,9 +286,32 @@ class Objective {
     /// before an update moves it.
     [[nodiscard]] virtual Result<void> look_at_held_out(const Perturbations& /*around*/) { return {}; }
 
+    /// Whether log_generation() is to be called after each generation of a run, which then keeps its weights and makes
+    /// digests.
+    [[nodiscard]] virtual bool keeps_log() const noexcept { return false; }
+    [[nodiscard]] virtual Result<void> log_generation(const evolve::Evolution& /*run*/) { return {}; }
+
     /// Steps that changed nothing because no reward of theirs was finite, and parameters that a step left as they were.
     virtual void skipped(std::uint32_t /*steps*/, std::uint64_t /*elements*/) {}
 };
+
+struct SearchReplay {
+    std::uint32_t generations_in_log = 0;
+    std::uint64_t torn_bytes = 0;  ///< at the log's end: an unfinished generation that was not read
+    std::uint32_t generation = 0;  ///< applied
+    std::string state_hash{};      ///< evolve::state_hash of the search's state after it
+    std::string state_digest{};
+    /// Of rules that end in floats: as evolve::replay_log's.
+    std::optional<std::uint32_t> differs_from{};
+};
+/// Rebuilds a search from its log (OptimizeOptions::run_log) without evaluating anything: the system's parameters, which
+/// must be those that the search began with, become the mean after `generation` generations, all where it is not given.
+/// The examples say which hyperfunctions there are. Errors, which leave the parameters as they were: a log that is
+/// missing, foreign, damaged, of another system, other parameters, or that begins later; a generation past its end; an
+/// integer rule's state that differs from the log's.
+[[nodiscard]] Result<SearchReplay> replay(System& system, std::span<const Example> examples,
+                                          const std::filesystem::path& log,
+                                          std::optional<std::uint32_t> generation = {});
 
 /// A search. Users' own are used as EGGROLL is.
 class Search {
