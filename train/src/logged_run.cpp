@@ -34,6 +34,12 @@ Result<PolicyNetwork> read_network(const evolve::SettingReader& settings) {
 
 Result<LoggedRun> logged_run(const evolve::RunLogHeader& header, std::string_view what) {
     const evolve::SettingReader settings(header.settings, what);
+    if (const std::string* const system = settings.find("system")) {
+        return bad_input(
+            "{} is the log of a search over the system '{}', whose program knows its parameters: replay it by `yolk "
+            "system {} replay LOG`, or by your own program's `replay`.",
+            what, *system, *system);
+    }
     LoggedRun run;
     YOLK_TRY(run.task, settings.text("task"));
     YOLK_TRY(run.environment_source, settings.text("environment_source"));

@@ -140,6 +140,8 @@ Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& given)
     options.held_out = task.held_out;
     options.log = flags.log;
     if (!flags.out.empty()) options.checkpoint = path_beside(flags.out, ".checkpoint");
+    const bool is_run_of_generations = !options.gradient && !options.text;
+    if (!flags.out.empty() && is_run_of_generations) options.run_log = path_beside(flags.out, ".log.yolk");
     options.exchange = ranks();
     const bool saves = !flags.out.empty() && !options.dry_run && speaks_for_ranks();
     // Before the work whose result the file is to hold.
@@ -224,7 +226,11 @@ Command add_optimize_command(App& app, const MakeSystemTask& make, const hyper::
         command->add_option("--log", flags->log, "JSON lines: steps, then calls and latencies per hyperfunction")
             ->type_name("FILE");
         const Option* const out =
-            command->add_option("--out", flags->out, "Save the tuned system here")->type_name("FILE");
+            command
+                ->add_option(
+                    "--out", flags->out,
+                    "Save the tuned system here; beside it FILE.checkpoint, and FILE.log.yolk of an EGGROLL search")
+                ->type_name("FILE");
         command->group(with(out), [&] {
             add_number(*command, "--checkpoint-every", flags->options.checkpoint_every,
                        "Steps between two checkpoints, FILE.checkpoint; 0: one at the end, interrupted or not")
