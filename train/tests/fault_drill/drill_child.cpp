@@ -70,18 +70,24 @@ Result<std::string> run_once(const std::filesystem::path& out, const DrillFault&
     FaultInjector faults;
     YOLK_TRY(const Instance instance, Instance::create());
     YOLK_TRY(const std::vector<Device> devices, open_devices(instance, ranks, fault.both));
+    const bool strikes_here = ranks == nullptr || ranks->rank() == fault.rank;
+    Strike strike{.devices = devices, .exchange = ranks};
+    if (fault.kind == "wrong") strike.audit = 1.0;
+    // Elsewhere a busy machine is no reason to give a device up.
+    if (fault.kind == "hung" && strikes_here) strike.hang_limit = std::chrono::seconds(3);
+    // Kernels are spoilt when they are made, so this one begins with the run.
+    if (strikes_here && (fault.generation == 0 || fault.kind == "wrong")) begin(fault, faults);
+    strike.on_generation = [&](std::uint32_t generations) {
+        if (strikes_here && fault.kind != "wrong" && generations == fault.generation) begin(fault, faults);
+    };
+    if (fault.system) return drill_system(out, resume, strike);
     TrainOptions options = drill_options(out);
     options.resume = resume;
     options.exchange = ranks;
-    if (fault.kind == "wrong") options.audit = 1.0;
-    const bool strikes_here = ranks == nullptr || ranks->rank() == fault.rank;
-    // Elsewhere a busy machine is no reason to give a device up.
-    if (fault.kind == "hung" && strikes_here) options.hang_limit = std::chrono::seconds(3);
-    // Kernels are spoilt when they are made, so this one begins with the run.
-    if (strikes_here && (fault.generation == 0 || fault.kind == "wrong")) begin(fault, faults);
+    options.audit = strike.audit;
+    options.hang_limit = strike.hang_limit;
     YOLK_TRY(const TrainOutcome outcome, train(devices, options, [&](const GenerationReport& report) {
-                 if (strikes_here && fault.kind != "wrong" && report.generation + 1 == fault.generation)
-                     begin(fault, faults);
+                 strike.on_generation(report.generation + 1);
                  return true;
              }));
     if (!outcome.losses.empty()) std::printf("dropped: %s\n", outcome.losses.c_str());
@@ -91,14 +97,14 @@ Result<std::string> run_once(const std::filesystem::path& out, const DrillFault&
 }  // namespace
 
 std::string to_text(const DrillFault& fault) {
-    return fmt::format("{} {} {} {} {} {}", fault.kind, fault.number, fault.generation, fault.rank, fault.device,
-                       fault.both ? 1 : 0);
+    return fmt::format("{} {} {} {} {} {} {}", fault.kind, fault.number, fault.generation, fault.rank, fault.device,
+                       fault.both ? 1 : 0, fault.system ? 1 : 0);
 }
 
 DrillFault parse_fault(const std::string& text) {
     DrillFault fault;
     std::istringstream words(text);
-    words >> fault.kind >> fault.number >> fault.generation >> fault.rank >> fault.device >> fault.both;
+    words >> fault.kind >> fault.number >> fault.generation >> fault.rank >> fault.device >> fault.both >> fault.system;
     return fault;
 }
 

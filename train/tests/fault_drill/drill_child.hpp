@@ -2,8 +2,11 @@
 // One run of the drill, in a process of its own (or several, under mpirun): trains, and something goes wrong.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <span>
 #include <string>
 
 #include "yolk/train/train.hpp"
@@ -21,12 +24,24 @@ struct DrillFault {
     std::uint32_t rank = 0;        ///< that it strikes, under mpirun
     std::uint32_t device = 1;      ///< that it strikes, from 1
     bool both = false;             ///< under mpirun: each rank has both devices, and not one of them
+    bool system = false;           ///< a search over a system, and not the training of a policy
 };
 [[nodiscard]] std::string to_text(const DrillFault& fault);
 [[nodiscard]] DrillFault parse_fault(const std::string& text);
 
 /// The run that each child makes: 64 members, 8 generations, momentum, checkpoints every 3 generations.
 [[nodiscard]] TrainOptions drill_options(const std::filesystem::path& out);
+
+/// What a child does to its run.
+struct Strike {
+    std::span<const Device> devices;
+    evolve::Exchange* exchange = nullptr;
+    double audit = 0.0;
+    std::chrono::nanoseconds hang_limit = DispatcherOptions{}.hang_limit;
+    std::function<void(std::uint32_t generations)> on_generation{};  ///< done
+};
+/// The same over a system: 64 members, 8 generations, momentum. Its checkpoint and log are those of the policy's run.
+[[nodiscard]] Result<std::string> drill_system(const std::filesystem::path& out, bool resume, const Strike& strike);
 
 /// Arguments: folder, fault, "resume" or "begin". Prints "state HASH" and gives 0, after "dropped" and the reason where
 /// a device was; else the error on standard error, and 1.

@@ -18,6 +18,7 @@
 
 #include "drill_child.hpp"
 #include "small_disk.hpp"
+#include "yolk/runtime/instance.hpp"
 #include "yolk/testing/drivers.hpp"
 #include "yolk/train/processes.hpp"
 
@@ -70,7 +71,8 @@ struct Drawn {
     std::uint32_t disk_bytes = 0;  ///< of the disk that the folder is on; 0: no disk of its own
 };
 std::string to_text(const Drawn& drawn) {
-    return fmt::format("{} ({}) on {}", drawn.kind, to_text(drawn.fault),
+    return fmt::format("{} ({}), {} on {}", drawn.kind, to_text(drawn.fault),
+                       drawn.fault.system ? "a system" : "a policy",
                        !drawn.as_ranks    ? "two devices"
                        : drawn.fault.both ? "two ranks with two devices each"
                                           : "two ranks");
@@ -89,6 +91,8 @@ class fault_drill : public ::testing::Test {
     std::uint32_t draw(std::uint32_t from, std::uint32_t to) {
         return std::uniform_int_distribution<std::uint32_t>(from, to)(random_);
     }
+    bool is_system_ = false;
+    void every_fault_ends_in(const std::string& state);
     [[nodiscard]] Drawn draw_fault(const std::string& kind);
     [[nodiscard]] bool tear(const std::filesystem::path& file);
     bool strike(const Drawn& drawn, const std::filesystem::path& out, const std::string& expected);
@@ -98,6 +102,7 @@ Drawn fault_drill::draw_fault(const std::string& kind) {
     Drawn drawn{.kind = kind, .fault = {.kind = kind, .generation = draw(0, 7)}};
     drawn.as_ranks = has_mpi() && draw(0, 1) == 1;
     DrillFault& fault = drawn.fault;
+    fault.system = is_system_;
     // Audits need a second device.
     fault.both = drawn.as_ranks && (kind == "wrong" || draw(0, 1) == 1);
     fault.rank = drawn.as_ranks ? draw(0, 1) : 0;
@@ -108,8 +113,9 @@ Drawn fault_drill::draw_fault(const std::string& kind) {
         fault.rank = 0;  // the others write nothing
         fault.kind = "full";
         fault.number = draw(200, 6000);
-        // The lock, a temporary file, the metrics, log, checkpoint and policy take a page or two each.
-        if (kind == "full disk") drawn.disk_bytes = 4096 * draw(2, 6);
+        // The lock, a temporary file, the metrics, log, checkpoint and policy take a page or two each; a search has
+        // fewer.
+        if (kind == "full disk") drawn.disk_bytes = 4096 * (is_system_ ? draw(1, 3) : draw(2, 6));
     }
     // A killed run leaves the files that are then torn.
     if (kind.starts_with("torn")) {
@@ -150,7 +156,9 @@ bool fault_drill::strike(const Drawn& drawn, const std::filesystem::path& out, c
         const bool has_files =
             (std::filesystem::exists(out / "log.yolk") || std::filesystem::exists(out / "checkpoint.yolk")) &&
             ended.text.find("There is no checkpoint") == std::string::npos;
-        ended = run_child(out, {.both = fault.both}, has_files, drawn.as_ranks);
+        // Of a policy's run the log does as well; a search begins again.
+        const bool is_readable = !fault.system || ended.text.find("damaged") == std::string::npos;
+        ended = run_child(out, {.both = fault.both, .system = fault.system}, has_files && is_readable, drawn.as_ranks);
     }
     EXPECT_EQ(ended.code, 0) << ended.text;
     EXPECT_THAT(ended.text, ::testing::HasSubstr("state " + expected));
@@ -163,9 +171,7 @@ bool fault_drill::strike(const Drawn& drawn, const std::filesystem::path& out, c
     return has_struck;
 }
 
-TEST_F(fault_drill, every_fault_ends_in_the_same_bits) {
-    Result<std::vector<std::string>> twin = train_twin(drill_options({}));
-    ASSERT_TRUE(twin.has_value());
+void fault_drill::every_fault_ends_in(const std::string& state) {
     const int count = setting("YOLK_TEST_FAULTS", 5);
     // Every kind in turn, from a place that the seed draws, so that few faults are of different kinds.
     const std::uint32_t first = draw(0, kKinds.size() - 1);
@@ -174,10 +180,29 @@ TEST_F(fault_drill, every_fault_ends_in_the_same_bits) {
         const std::string kind = kKinds[(first + static_cast<std::uint32_t>(i)) % kKinds.size()];
         bool has_struck = false;
         for (int draws = 0; !has_struck && draws < kDrawsPerFault && !HasFailure(); ++draws)
-            has_struck = strike(draw_fault(kind), folder_ / std::to_string(runs++), twin->back());
+            has_struck = strike(draw_fault(kind), folder_ / std::to_string(runs++), state);
         EXPECT_TRUE(has_struck) << kind << " disturbed none of " << kDrawsPerFault << " runs";
     }
     if (!HasFailure()) std::printf("%d of %d runs were disturbed and ended in the same bits\n", count, count);
+}
+
+TEST_F(fault_drill, every_fault_ends_in_the_same_bits) {
+    Result<std::vector<std::string>> twin = train_twin(drill_options({}));
+    ASSERT_TRUE(twin.has_value());
+    every_fault_ends_in(twin->back());
+}
+
+/// What the undisturbed search ends in is that of one rank with one device.
+TEST_F(fault_drill, every_fault_of_a_search_ends_in_the_same_bits) {
+    is_system_ = true;
+    Result<Instance> instance = Instance::create();
+    ASSERT_TRUE(instance.has_value());
+    Result<Device> device = Device::create(*instance, 0);
+    ASSERT_TRUE(device.has_value());
+    std::filesystem::create_directories(folder_ / "undisturbed");
+    const Result<std::string> state = drill_system(folder_ / "undisturbed", false, {.devices = std::span(&*device, 1)});
+    ASSERT_TRUE(state.has_value()) << state.error().message;
+    every_fault_ends_in(*state);
 }
 
 }  // namespace
