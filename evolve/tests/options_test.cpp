@@ -3,10 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "yolk/evolve/settings.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::evolve {
@@ -136,6 +140,50 @@ TEST(decay, nearest_to_1_still_decays) {
         EXPECT_LT(decay_once(value, std::nextafter(1.0F, 0.0F)), value);
     }
     EXPECT_EQ(decayed(0x1p-39F, std::nextafter(1.0F, 0.0F), 0xFFFFFFFFU), 0.0F);
+}
+
+/// Whatever is written, what is left out is the kind's own.
+TEST(options, one_setting_moves_no_other) {
+    const SystemEvolutionOptions fewer{.population = 64};
+    EXPECT_EQ(fewer.sigma, kSystemDefaults.sigma);
+    EXPECT_EQ(fewer.learning_rate, kSystemDefaults.learning_rate);
+    const EvolutionOptions policy{.sigma = 1.0F};
+    EXPECT_EQ(policy.population, kPolicyDefaults.population);
+    EXPECT_EQ(policy.learning_rate, kPolicyDefaults.learning_rate);
+}
+
+TEST(options, kinds_convert_setting_by_setting) {
+    const SystemEvolutionOptions all{.population = 2,
+                                     .antithetic = false,
+                                     .rank = 3,
+                                     .sigma = 4.0F,
+                                     .learning_rate = 5.0F,
+                                     .sigma_decay = 0.6F,
+                                     .learning_rate_decay = 0.7F,
+                                     .noise_reuse = 8,
+                                     .fitness = FitnessRule::GroupZScore,
+                                     .robust = true,
+                                     .group_size = 9,
+                                     .optimizer = OptimizerRule::Adam,
+                                     .beta1 = 0.1F,
+                                     .beta2 = 0.2F,
+                                     .seed = 11,
+                                     .freeze_vectors = true,
+                                     .freeze = {"a"},
+                                     .episodes = 12,
+                                     .determinism = Determinism::Fast};
+    const auto before = settings_of(EvolutionOptions{});
+    const auto after = settings_of(all);
+    std::size_t changed = 0;
+    for (const auto& [name, value] : before) {
+        const auto at = std::ranges::find(after, name, &std::pair<std::string, std::string>::first);
+        ASSERT_NE(at, after.end());
+        EXPECT_NE(at->second, value) << name;
+        ++changed;
+    }
+    EXPECT_EQ(changed, before.size());
+    EXPECT_EQ(after.size(), before.size() + 1) << "antithetic shows where it is off";
+    EXPECT_EQ(settings_of(SystemEvolutionOptions(EvolutionOptions(all))), after);
 }
 
 }  // namespace

@@ -162,7 +162,7 @@ TEST_P(device_centre, stays_on_the_device) {
         }
         return task;
     };
-    OptimizeOptions options{.evolution = {.population = 8}, .steps = 2};
+    OptimizeOptions options{.evolution = {.population = 8, .sigma = 0.2F, .learning_rate = 0.2F}, .steps = 2};
     ASSERT_OK_AND_ASSIGN(const Run two, run(wide(), options));
     options.steps = 6;
     ASSERT_OK_AND_ASSIGN(const Run six, run(wide(), options));

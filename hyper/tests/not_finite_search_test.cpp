@@ -132,7 +132,8 @@ TEST_P(not_finite_search, many_in_a_row_end_it) {
     given.system.use(dispatcher());
     std::vector<Example> bad(12, given.all[5]);
     for (const bool by_derivatives : {false, true}) {
-        OptimizeOptions options{.evolution = {.population = 8}, .steps = 40, .examples_per_step = 3};
+        OptimizeOptions options{
+            .evolution = {.population = 8, .sigma = 0.2F, .learning_rate = 0.2F}, .steps = 40, .examples_per_step = 3};
         if (by_derivatives) options.gradient = GradientOptions{};
         EXPECT_TRUE(
             expect_error(given.system.optimize(bad, numeric_distance(), options), ErrorKind::Failed, "9 before it"));

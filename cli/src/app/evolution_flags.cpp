@@ -13,7 +13,8 @@ std::string default_text(T value) {
     return fmt::format("{}", value);
 }
 
-void add_search_flags(App& app, evolve::EvolutionOptions& o, const EvolutionWords& words) {
+template <class Options>
+void add_search_flags(App& app, Options& o, const EvolutionWords& words) {
     const auto number = [&app](const char* name, auto& target, const std::string& help) {
         add_number(app, name, target, help)->default_str(default_text(target));
     };
@@ -32,7 +33,8 @@ void add_search_flags(App& app, evolve::EvolutionOptions& o, const EvolutionWord
     number("--seed", o.seed, "Seed of everything random");
 }
 
-void add_rule_flags(App& app, evolve::EvolutionOptions& o, const EvolutionWords& words) {
+template <class Options>
+void add_rule_flags(App& app, Options& o, const EvolutionWords& words) {
     add_parsed(app, "--fitness", o.fitness,
                "Fitness rule: pair-difference, pair-sign, centred-rank, z-score, group-z-score", &parse_fitness_rule)
         ->type_name("RULE")
@@ -56,9 +58,13 @@ void add_rule_flags(App& app, evolve::EvolutionOptions& o, const EvolutionWords&
 
 }  // namespace
 
-void add_evolution_flags(App& app, evolve::EvolutionOptions& evolution, const EvolutionWords& words) {
+template <class Options>
+void add_evolution_flags(App& app, Options& evolution, const EvolutionWords& words) {
     add_search_flags(app, evolution, words);
     add_rule_flags(app, evolution, words);
 }
+
+template void add_evolution_flags(App&, evolve::EvolutionOptions&, const EvolutionWords&);
+template void add_evolution_flags(App&, evolve::SystemEvolutionOptions&, const EvolutionWords&);
 
 }  // namespace yolk::cli

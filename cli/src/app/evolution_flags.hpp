@@ -18,6 +18,7 @@ struct EvolutionWords {
 };
 
 /// All but the episodes, which only a policy has. Defaults are the values at hand; their limits are evolve::validate's.
-void add_evolution_flags(App& app, evolve::EvolutionOptions& evolution, const EvolutionWords& words);
+template <class Options>
+void add_evolution_flags(App& app, Options& evolution, const EvolutionWords& words);
 
 }  // namespace yolk::cli

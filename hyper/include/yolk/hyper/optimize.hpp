@@ -96,15 +96,14 @@ struct TextOptions {
 };
 
 struct OptimizeOptions {
-    /// The settings of EGGROLL, as in training (TrainOptions::evolution), with a smaller population and gentler steps
-    /// by default. Written out (`.evolution = {.population = 64, ...}`), what is left out has the defaults of
-    /// EvolutionOptions: give population, sigma and learning_rate. Over a system they mean:
+    /// The settings of EGGROLL, as in training (TrainOptions::evolution), with a smaller population and gentler steps by
+    /// default (evolve::kSystemDefaults). Over a system they mean:
     /// - sigma: in search coordinates (parameters.hpp);
     /// - rank: of the noise of matrices that declare none (MatrixWeight::noise_rank);
     /// - determinism: of the update, and of populations (PopulationOptions), unless a pool of devices is exact;
     /// - freeze: hyperfunctions; freeze_vectors: those whose parameters are a vector of weights;
     /// - episodes: stays 1, as samples_per_example is what repeats an evaluation.
-    evolve::EvolutionOptions evolution{.population = 32, .sigma = 0.05F, .learning_rate = 0.1F};
+    evolve::SystemEvolutionOptions evolution{};
     std::uint32_t steps = 50;
     /// Each step is evaluated on so many of the examples, drawn without replacement: each pass over all of them is
     /// shuffled anew, and what is left of a pass when it does not fill a step is left out. Seed and step alone decide.
