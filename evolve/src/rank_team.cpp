@@ -133,11 +133,4 @@ Result<void> RankTeam::check_by_judge(std::span<const State> states, std::uint32
         each_rank));
 }
 
-Result<void> RankTeam::compare(const Result<std::string>& digest, const std::string& device, std::uint32_t generation) {
-    const Result<State> mine =
-        digest ? Result<State>(State{.digest = *digest, .device = device}) : Result<State>(digest.error());
-    YOLK_TRY(const std::vector<State> states, after_update(mine));
-    return check(states, generation);
-}
-
 }  // namespace yolk::evolve

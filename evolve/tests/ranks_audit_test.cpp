@@ -152,8 +152,11 @@ TEST_F(ranks_audit, without_a_judge_it_is_open_which_of_two_states_is_right) {
     testing::on_ranks<Exchange>(2, [](Exchange& exchange) {
         ASSERT_OK_AND_ASSIGN(RankTeam team, RankTeam::create(exchange, {.population = 8}));
         const bool first = exchange.rank() == 0;
+        ASSERT_OK_AND_ASSIGN(
+            const std::vector<RankTeam::State> states,
+            team.after_update(RankTeam::State{.digest = first ? "abc" : "def", .device = first ? "one" : "other"}));
         EXPECT_TRUE(expect_error(
-            team.compare(std::string(first ? "abc" : "def"), first ? "one" : "other", 7), ErrorKind::Failed,
+            team.check(states, 7), ErrorKind::Failed,
             "The ranks have different states after generation 7, and it is open which is right: rank 0 with one has "
             "the digest abc, rank 1 with other has the digest def."));
     });

@@ -78,14 +78,22 @@ TEST(ranks, a_setting_that_differs_is_named) {
     });
 }
 
+/// Each rank's state is told, and looked at by all.
+Result<void> told_and_checked(RankTeam& team, const std::string& digest, const std::string& device,
+                              std::uint32_t generation) {
+    YOLK_TRY(const std::vector<RankTeam::State> states,
+             team.after_update(RankTeam::State{.digest = digest, .device = device}));
+    return team.check(states, generation);
+}
+
 TEST(ranks, a_state_that_differs_is_named_with_its_device) {
     testing::on_ranks<Exchange>(3, [](Exchange& exchange) {
         Result<RankTeam> team = RankTeam::create(exchange, {.population = 8});
         ASSERT_TRUE(team.has_value());
-        EXPECT_TRUE(team->compare(std::string("abc"), "device", 6).has_value());
+        EXPECT_TRUE(told_and_checked(*team, "abc", "device", 6).has_value());
         const std::string digest = exchange.rank() == 0 ? "def" : "abc";
         EXPECT_TRUE(expect_error(
-            team->compare(digest, "device " + std::to_string(exchange.rank()), 7), ErrorKind::Failed,
+            told_and_checked(*team, digest, "device " + std::to_string(exchange.rank()), 7), ErrorKind::Failed,
             "Rank 0 with device 0 has another state after generation 7: its digest is def, that of 2 of 3 ranks abc."));
     });
 }

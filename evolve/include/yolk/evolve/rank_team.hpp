@@ -50,9 +50,6 @@ class RankTeam {
     /// and where as many have another one, the judge's. Error, on all ranks: a rank with another state than that, its
     /// device, and the digests; without a judge, everyone's.
     [[nodiscard]] Result<void> check(std::span<const State> states, std::uint32_t generation, const Judge& judge = {});
-    /// Both, without a judge.
-    [[nodiscard]] Result<void> compare(const Result<std::string>& digest, const std::string& device,
-                                       std::uint32_t generation);
     [[nodiscard]] std::span<const RankShare> last() const noexcept { return last_; }
 
    private:
