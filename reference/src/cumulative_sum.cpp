@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/reference/cumulative_sum.hpp"
+#include "yolk/primitives/cumulative_sum.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "row_twin.hpp"
+#include "twin_source.hpp"
 #include "yolk/exact/exact_math.h"
 
 namespace yolk::reference {
@@ -40,8 +41,9 @@ std::vector<float> running_sums(const std::vector<float>& row) {
 
 }  // namespace
 
-std::vector<float> cumulative_sum_twin(const CumulativeSumDesc& desc, std::span<const float> in) {
-    std::vector<float> out(in.size());
+void run_twin(const CumulativeSumDesc& desc, const HostViews& views) {
+    const auto in = views.in<float>(0);
+    const auto out = views.out<float>(1);
     std::vector<float> row(desc.columns);
     for (std::size_t o = 0; o < desc.outer; ++o) {
         for (std::size_t j = 0; j < desc.inner; ++j) {
@@ -51,7 +53,7 @@ std::vector<float> cumulative_sum_twin(const CumulativeSumDesc& desc, std::span<
             for (std::size_t k = 0; k < row.size(); ++k) out[place(k)] = sums[k];
         }
     }
-    return out;
 }
+template struct Twin<CumulativeSumDesc>;
 
 }  // namespace yolk::reference

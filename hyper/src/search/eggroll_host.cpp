@@ -10,7 +10,6 @@
 #include "yolk/evolve/schedule.hpp"
 #include "yolk/evolve/update_twin.hpp"
 #include "yolk/hyper/optimize.hpp"
-#include "yolk/reference/fitness.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -40,20 +39,18 @@ class HostGenerations final : public SearchSteps {
         return std::optional(report_of(done(), rewards.front(), sum_rewards(members), schedule_));
     }
     [[nodiscard]] Result<bool> update() override {
-        reference::FitnessTwin shaped = reference::fitness_twin({.population = options_.population,
-                                                                 .episodes = 1,
-                                                                 .rule = options_.fitness,
-                                                                 .robust = options_.robust,
-                                                                 .group_size = options_.group_size,
-                                                                 .antithetic = options_.antithetic,
-                                                                 .config = {}},
-                                                                returns_);
+        const evolve::ShapedGeneration shaped = evolve::shaped_by_twin({.population = options_.population,
+                                                                        .episodes = 1,
+                                                                        .rule = options_.fitness,
+                                                                        .robust = options_.robust,
+                                                                        .group_size = options_.group_size,
+                                                                        .antithetic = options_.antithetic,
+                                                                        .config = {}},
+                                                                       returns_);
         if (shaped.summary.finite_count == 0)
             return failed_work("In step {} no candidate has a finite reward, so there is nothing to learn from.",
                                done());
-        state_ = evolve::updated_by_twin(
-            std::move(state_), objective_->space().table, options_,
-            {.summary = shaped.summary, .integer_weights = std::move(shaped.integer_weights), .float_weights = {}});
+        state_ = evolve::updated_by_twin(std::move(state_), objective_->space().table, options_, shaped);
         objective_->clamp(state_.parameters);
         schedule_.advance();
         return true;

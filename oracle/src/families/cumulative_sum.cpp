@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "check_tools.hpp"
@@ -8,7 +9,7 @@
 #include "row_inputs.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/cumulative_sum.hpp"
+#include "yolk/primitives/cumulative_sum.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 /// One number added to the next, in double, for finite inputs. The tolerance is the roundings on the longest way to a
 /// sum (32 within a run and 32 of runs for each level of chunks, and the sum of both), of 2^-24 of the sum of
 /// magnitudes, and 2^-100 for each input and each chunk's total that counts as zero.
-std::vector<OracleValue> cumulative_sum_oracle(const CumulativeSumDesc& desc, const std::vector<float>& in) {
+std::vector<OracleValue> cumulative_sum_oracle(const CumulativeSumDesc& desc, std::span<const float> in) {
     double levels = 1.0;
     for (std::size_t rest = desc.columns; rest > 1024; rest = (rest + 1023) / 1024) levels += 1.0;
     const double roundings = 66.0 * levels * kFp32Rounding;
@@ -41,24 +42,20 @@ class CumulativeSumProblem final : public OperationProblem<CumulativeSumDesc> {
     CumulativeSumProblem(const CumulativeSumDesc& desc, RowInputs inputs, std::uint64_t seed)
         : OperationProblem(desc, name_of(inputs)), inputs_(inputs), seed_(seed) {}
 
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        const std::vector<float> in = input();
-        return {{.twin = words_of(reference::cumulative_sum_twin(desc(), in)),
-                 .oracle = cumulative_sum_oracle(desc(), in)}};
-    }
     [[nodiscard]] Work work() const override {
         const double count = static_cast<double>(desc().outer) * desc().columns * desc().inner;
         return {.operations = count, .bytes = 8.0 * count};
     }
 
    protected:
-    [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(input())}; }
-
-   private:
-    [[nodiscard]] std::vector<float> input() const {
-        return row_inputs(seed_, std::size_t{desc().outer} * desc().columns * desc().inner, inputs_);
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        return {bytes_of_values(row_inputs(seed_, std::size_t{desc().outer} * desc().columns * desc().inner, inputs_))};
+    }
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
+        return {cumulative_sum_oracle(desc(), given.in<float>(0))};
     }
 
+   private:
     RowInputs inputs_;
     std::uint64_t seed_;
 };

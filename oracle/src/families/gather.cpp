@@ -9,7 +9,7 @@
 #include "ids.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/gather.hpp"
+#include "yolk/primitives/gather.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -39,18 +39,6 @@ class GatherProblem final : public OperationProblem<GatherDesc> {
    public:
     GatherProblem(const GatherDesc& desc, std::uint64_t seed) : OperationProblem(desc), seed_(seed) {}
 
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        const std::vector<std::uint32_t> rows = table();
-        const std::vector<std::uint32_t> list = ids();
-        const std::uint32_t counted =
-            desc().columns == 0
-                ? 0
-                : reference::count_out_of_range(list, desc().table_rows, desc().shared_ids ? desc().members : 1);
-        return {{.element = ElementType::U32,
-                 .twin = reference::gather_twin(desc(), rows, list),
-                 .oracle = gather_oracle(desc(), rows, list)},
-                {.element = ElementType::U32, .twin = {kStatusBefore + counted}}};
-    }
     [[nodiscard]] Work work() const override {
         return {.operations = 0.0, .bytes = 8.0 * static_cast<double>(out_count()) + 4.0 * list_count()};
     }
@@ -59,6 +47,9 @@ class GatherProblem final : public OperationProblem<GatherDesc> {
     [[nodiscard]] std::vector<ByteVector> contents() const override {
         return {bytes_of_values(table()), bytes_of_values(ids()),
                 bytes_of_values(std::vector<std::uint32_t>{kStatusBefore})};
+    }
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
+        return {gather_oracle(desc(), given.in<std::uint32_t>(0), given.in<std::uint32_t>(1))};
     }
 
    private:

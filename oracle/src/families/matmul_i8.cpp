@@ -8,7 +8,8 @@
 #include "product_elements.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/matmul_i8.hpp"
+#include "yolk/primitives/matmul_i8.hpp"
+#include "yolk/reference/matrix_elements.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -50,7 +51,8 @@ class MatmulI8Problem final : public OperationProblem<MatmulI8Desc> {
     [[nodiscard]] std::vector<ByteVector> contents() const override {
         return {bytes_of_values(draw(desc_.a, desc_.m, 50)), bytes_of_values(draw(desc_.b, desc_.n, 51))};
     }
-    [[nodiscard]] std::vector<Expected> expected() const override;
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& made) const override;
+    [[nodiscard]] std::vector<bool> kept(std::size_t written) const override;
     [[nodiscard]] std::unique_ptr<const ElementOracle> elements(std::span<const ProblemBuffer> buffers) const override {
         return product_elements(desc_, buffers);
     }
@@ -97,28 +99,11 @@ class MatmulI8Problem final : public OperationProblem<MatmulI8Desc> {
     std::uint64_t seed_;
 };
 
-std::vector<Expected> MatmulI8Problem::expected() const {
-    const std::vector<std::int8_t> a = draw(desc_.a, desc_.m, 50);
-    const std::vector<std::int8_t> b = draw(desc_.b, desc_.n, 51);
-    const std::vector<std::int32_t> twin = reference::matmul_i8_twin(desc_, a, b);
-    const std::vector<double> oracle = matmul_i8_oracle(desc_, a, b);
-    Expected expected{.element = ElementType::I32};
-    expected.twin.resize(out_extent());
-    expected.oracle.resize(out_extent());
-    expected.kept.assign(out_extent(), true);
-    std::size_t i = 0;
-    for (std::uint32_t z = 0; z < desc_.batch; ++z) {
-        for (std::uint32_t row = 0; row < desc_.m; ++row) {
-            for (std::uint32_t column = 0; column < desc_.n; ++column, ++i) {
-                const std::size_t index = reference::element_of(desc_.out, z, row, column);
-                expected.kept[index] = false;
-                expected.twin[index] = static_cast<std::uint32_t>(twin[i]);
-                expected.oracle[index] = {oracle[i], 0.0};
-            }
-        }
-    }
-    return {expected};
+std::vector<OracleValues> MatmulI8Problem::oracle(const HostViews& given, const HostViews& /*made*/) const {
+    return {in_place(desc_, matmul_i8_oracle(desc_, given.in<std::int8_t>(0), given.in<std::int8_t>(1)), out_extent())};
 }
+
+std::vector<bool> MatmulI8Problem::kept(std::size_t /*written*/) const { return kept_by(desc_, out_extent()); }
 
 struct MatmulI8Case {
     MatmulI8Desc desc;

@@ -8,7 +8,7 @@
 #include "row_inputs.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/natural_gradient.hpp"
+#include "yolk/primitives/natural_gradient.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -21,17 +21,12 @@ class NaturalGradientProblem final : public OperationProblem<NaturalGradientDesc
           seed_(seed) {}
 
     [[nodiscard]] std::vector<ByteVector> contents() const override {
-        const reference::NaturalGradientInputs inputs = make_inputs();
-        return {bytes_of_values(inputs.preconditioner), bytes_of_values(inputs.gradient)};
+        const std::size_t vectors = std::size_t{desc().blocks} * desc().n;
+        return {bytes_of_values(row_inputs(seed_, desc().identity ? 0 : vectors * desc().n, inputs_)),
+                bytes_of_values(row_inputs(seed_ + 1, vectors, inputs_))};
     }
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        const reference::NaturalGradientInputs inputs = make_inputs();
-        const auto twin = reference::natural_gradient_twin(desc(), inputs);
-        auto oracle = natural_gradient_oracle(desc(), inputs);
-        std::vector<Expected> all{{.twin = words_of(twin.step), .oracle = std::move(oracle.step)}};
-        if (desc().has_preconditioned)
-            all.push_back({.twin = words_of(twin.preconditioned), .oracle = std::move(oracle.preconditioned)});
-        return all;
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
+        return natural_gradient_oracle(desc(), given.in<float>(0), given.in<float>(1), argument<0>());
     }
     [[nodiscard]] Work work() const override {
         const double vectors = static_cast<double>(desc().blocks) * desc().n;
@@ -40,13 +35,6 @@ class NaturalGradientProblem final : public OperationProblem<NaturalGradientDesc
     }
 
    private:
-    [[nodiscard]] reference::NaturalGradientInputs make_inputs() const {
-        const std::size_t vectors = std::size_t{desc().blocks} * desc().n;
-        return {.preconditioner = row_inputs(seed_, desc().identity ? 0 : vectors * desc().n, inputs_),
-                .gradient = row_inputs(seed_ + 1, vectors, inputs_),
-                .learning_rate = argument<0>()};
-    }
-
     RowInputs inputs_;
     std::uint64_t seed_;
 };

@@ -7,7 +7,7 @@
 #include "philox_oracle.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/noise.hpp"
+#include "yolk/primitives/noise.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -17,22 +17,15 @@ class NoiseProblem final : public OperationProblem<NoiseDesc> {
     NoiseProblem(const NoiseDesc& desc, const NoiseStream& stream)
         : OperationProblem(desc, fmt::format("domain {}", static_cast<std::uint32_t>(stream.domain)), stream) {}
 
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        if (desc().format == NoiseFormat::I32) {
-            return {{.element = ElementType::I32,
-                     .twin = words_of(reference::noise_i32_twin(desc(), argument<0>())),
-                     .oracle = oracle()}};
-        }
-        return {{.twin = words_of(reference::noise_f32_twin(desc(), argument<0>())), .oracle = oracle()}};
-    }
     /// A block of eight elements takes about a hundred operations.
     [[nodiscard]] Work work() const override {
         const double elements = static_cast<double>(desc().element_count) * desc().pair_count;
         return {.operations = elements * 12.5, .bytes = elements * 4};
     }
 
-   private:
-    [[nodiscard]] std::vector<OracleValue> oracle() const {
+   protected:
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& /*given*/,
+                                                   const HostViews& /*made*/) const override {
         std::vector<OracleValue> values;
         values.reserve(std::size_t{desc().element_count} * desc().pair_count);
         NoiseStream stream = argument<0>();
@@ -47,7 +40,7 @@ class NoiseProblem final : public OperationProblem<NoiseDesc> {
                 values.push_back({value, std::abs(value) * std::ldexp(2.0, -24)});
             }
         }
-        return values;
+        return {values};
     }
 };
 

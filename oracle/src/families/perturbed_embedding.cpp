@@ -13,8 +13,8 @@
 #include "yolk/core/noise.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/noise.hpp"
-#include "yolk/reference/perturbed_embedding.hpp"
+#include "yolk/primitives/perturbed_embedding.hpp"
+#include "yolk/reference/member_weights.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -90,17 +90,6 @@ class PerturbedEmbeddingProblem final : public OperationProblem<PerturbedEmbeddi
         : OperationProblem(desc, fmt::format("members from {}, sigma {}", first_member, sigma),
                            NoiseContext{.seed = seed, .generation = 9, .time = 4, .sigma = sigma}, {first_member}) {}
 
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        const std::vector<float> values = weights();
-        const std::vector<std::uint32_t> list = ids();
-        std::uint32_t counted = 0;
-        for (const std::uint32_t id : list) counted += id >= desc().table_rows ? 1U : 0U;
-        if (desc().shared_ids) counted *= desc().members;
-        if (count() == 0) counted = 0;
-        return {{.twin = words_of(reference::perturbed_embedding_twin(desc(), values, list, when(), first_member())),
-                 .oracle = perturbed_embedding_oracle(desc(), values, list, when(), first_member())},
-                {.element = ElementType::U32, .twin = {kStatusBefore + counted}}};
-    }
     [[nodiscard]] Work work() const override {
         return {.operations = 2.0 * desc().rank * static_cast<double>(count()),
                 .bytes = 8.0 * static_cast<double>(count())};
@@ -110,6 +99,15 @@ class PerturbedEmbeddingProblem final : public OperationProblem<PerturbedEmbeddi
     [[nodiscard]] std::vector<ByteVector> contents() const override {
         return {bytes_of_values(weights()), bytes_of_values(ids()),
                 bytes_of_values(std::vector<std::uint32_t>{kStatusBefore})};
+    }
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
+        const auto list = given.in<std::uint32_t>(1);
+        double counted = 0.0;
+        for (const std::uint32_t id : list) counted += id >= desc().table_rows ? 1.0 : 0.0;
+        if (desc().shared_ids) counted *= desc().members;
+        if (count() == 0) counted = 0.0;
+        return {perturbed_embedding_oracle(desc(), given.in<float>(0), list, when(), first_member()),
+                {{kStatusBefore + counted, 0.0}}};
     }
 
    private:

@@ -7,7 +7,7 @@
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
 #include "yolk/oracle/perturbed_linear.hpp"
-#include "yolk/reference/perturbed_linear.hpp"
+#include "yolk/primitives/perturbed_linear.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -39,17 +39,18 @@ class PerturbedLinearProblem final : public OperationProblem<PerturbedLinearDesc
         return {bytes_in_format(desc().weights_format, inputs.weights),
                 bytes_in_format(desc().input_format, inputs.input)};
     }
-    [[nodiscard]] std::vector<Expected> expected() const override {
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& /*given*/,
+                                                   const HostViews& /*made*/) const override {
         const Inputs inputs = draw_inputs();
         const PerturbedLinearOracle oracle =
             perturbed_linear_oracle(desc(), inputs.weights, inputs.input, argument<0>(), argument<1>().value);
-        Expected expected;
-        if (desc().determinism == Determinism::Exact)
-            expected.twin = words_of(reference::perturbed_linear_twin(desc(), inputs.weights, inputs.input,
-                                                                      argument<0>(), argument<1>().value));
+        OracleValues values;
         for (std::size_t i = 0; i < oracle.values.size(); ++i)
-            expected.oracle.push_back({oracle.values[i], oracle.tolerances[i]});
-        return {expected};
+            values.push_back({oracle.values[i], oracle.tolerances[i]});
+        return {values};
+    }
+    [[nodiscard]] bool has_twin(std::size_t /*written*/) const override {
+        return desc().determinism == Determinism::Exact;
     }
     /// The base product's only, so that rank and noise show as cost.
     [[nodiscard]] Work work() const override {

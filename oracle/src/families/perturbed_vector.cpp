@@ -13,8 +13,8 @@
 #include "yolk/core/noise.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/noise.hpp"
-#include "yolk/reference/perturbed_vector.hpp"
+#include "yolk/primitives/perturbed_vector.hpp"
+#include "yolk/reference/member_weights.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -58,11 +58,6 @@ class PerturbedVectorProblem final : public OperationProblem<PerturbedVectorDesc
         : OperationProblem(desc, fmt::format("members from {}, sigma {}", first_member, sigma),
                            NoiseContext{.seed = seed, .generation = 9, .time = 4, .sigma = sigma}, {first_member}) {}
 
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        const std::vector<float> values = vector();
-        return {{.twin = words_of(reference::perturbed_vector_twin(desc(), values, when(), first_member())),
-                 .oracle = perturbed_vector_oracle(desc(), values, when(), first_member())}};
-    }
     [[nodiscard]] Work work() const override {
         return {.operations = 2.0 * static_cast<double>(count()),
                 .bytes = 4.0 * static_cast<double>(count() + desc().element_count)};
@@ -70,6 +65,9 @@ class PerturbedVectorProblem final : public OperationProblem<PerturbedVectorDesc
 
    protected:
     [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(vector())}; }
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
+        return {perturbed_vector_oracle(desc(), given.in<float>(0), when(), first_member())};
+    }
 
    private:
     [[nodiscard]] std::uint64_t count() const { return std::uint64_t{desc().members} * desc().element_count; }

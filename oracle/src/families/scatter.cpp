@@ -11,7 +11,7 @@
 #include "ids.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/gather.hpp"
+#include "yolk/primitives/scatter.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -59,17 +59,6 @@ class ScatterProblem final : public OperationProblem<ScatterDesc> {
    public:
     ScatterProblem(const ScatterDesc& desc, std::uint64_t seed) : OperationProblem(desc), seed_(seed) {}
 
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        const std::vector<std::uint32_t> list = ids();
-        const std::vector<float> before = target(), added = values();
-        const std::uint32_t counted =
-            desc().columns == 0
-                ? 0
-                : reference::count_out_of_range(list, desc().target_rows, desc().shared_ids ? desc().members : 1);
-        return {{.twin = words_of(reference::scatter_twin(desc(), before, list, added)),
-                 .oracle = scatter_oracle(desc(), before, list, added)},
-                {.element = ElementType::U32, .twin = {kStatusBefore + counted}}};
-    }
     [[nodiscard]] Work work() const override {
         const double moved = static_cast<double>(desc().members) * desc().id_count * desc().columns;
         return {.operations = desc().mode == ScatterMode::Add ? moved : 0.0,
@@ -80,6 +69,9 @@ class ScatterProblem final : public OperationProblem<ScatterDesc> {
     [[nodiscard]] std::vector<ByteVector> contents() const override {
         return {bytes_of_values(target()), bytes_of_values(ids()), bytes_of_values(values()),
                 bytes_of_values(std::vector<std::uint32_t>{kStatusBefore})};
+    }
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
+        return {scatter_oracle(desc(), given.in<float>(0), given.in<std::uint32_t>(1), given.in<float>(2))};
     }
 
    private:

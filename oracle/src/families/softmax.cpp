@@ -8,17 +8,17 @@
 #include "row_inputs.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/softmax.hpp"
+#include "yolk/primitives/softmax.hpp"
 
 namespace yolk::oracle {
 namespace {
 
 /// Double precision, std::exp, pairwise sums; rows whose maximum is finite. The tolerance follows each rounding
 /// (docs/kernels/softmax.md).
-std::vector<OracleValue> softmax_oracle(const SoftmaxDesc& desc, const std::vector<float>& in) {
+std::vector<OracleValue> softmax_oracle(const SoftmaxDesc& desc, std::span<const float> in) {
     std::vector<OracleValue> out;
     for (std::size_t first = 0; first < in.size(); first += desc.columns) {
-        const std::span<const float> row = std::span(in).subspan(first, desc.columns);
+        const std::span<const float> row = in.subspan(first, desc.columns);
         const RowExponentialsOracle of = row_exponentials_oracle(row);
         for (const float x : row) {
             const double distance = x - of.largest;
@@ -48,10 +48,6 @@ class SoftmaxProblem final : public OperationProblem<SoftmaxDesc> {
     SoftmaxProblem(const SoftmaxDesc& desc, RowInputs inputs, std::uint64_t seed)
         : OperationProblem(desc, name_of(inputs)), inputs_(inputs), seed_(seed) {}
 
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        const std::vector<float> in = input();
-        return {{.twin = words_of(reference::softmax_twin(desc(), in)), .oracle = softmax_oracle(desc(), in)}};
-    }
     /// Two exponentials of 24 operations and a few more.
     [[nodiscard]] Work work() const override {
         const auto elements = static_cast<double>(count());
@@ -59,11 +55,15 @@ class SoftmaxProblem final : public OperationProblem<SoftmaxDesc> {
     }
 
    protected:
-    [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(input())}; }
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        return {bytes_of_values(row_inputs(seed_, count(), inputs_))};
+    }
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
+        return {softmax_oracle(desc(), given.in<float>(0))};
+    }
 
    private:
     [[nodiscard]] std::size_t count() const { return std::size_t{desc().members} * desc().rows * desc().columns; }
-    [[nodiscard]] std::vector<float> input() const { return row_inputs(seed_, count(), inputs_); }
 
     RowInputs inputs_;
     std::uint64_t seed_;

@@ -7,7 +7,7 @@
 #include "check_tools.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/where.hpp"
+#include "yolk/primitives/where.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -21,7 +21,7 @@ std::size_t operand_count(const WhereDesc& desc, SecondOperand operand) {
 }
 
 /// An operand repeated to [members, rows, columns]: row by row, as the number of a row says.
-Words repeated(const WhereDesc& desc, SecondOperand operand, const Words& words) {
+Words repeated(const WhereDesc& desc, SecondOperand operand, std::span<const std::uint32_t> words) {
     const std::size_t rows = std::size_t{desc.members} * desc.rows;
     Words out;
     for (std::size_t row = 0; row < rows; ++row) {
@@ -49,13 +49,6 @@ class WhereProblem final : public OperationProblem<WhereDesc> {
    public:
     WhereProblem(const WhereDesc& desc, std::uint64_t seed) : OperationProblem(desc), seed_(seed) {}
 
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        const Words c = condition(), a = operand(desc().first, 2), b = operand(desc().second, 3);
-        return {{.element = ElementType::U32,
-                 .twin = reference::where_twin(desc(), c, a, b),
-                 .oracle = where_oracle(repeated(desc(), desc().condition, c), repeated(desc(), desc().first, a),
-                                        repeated(desc(), desc().second, b))}};
-    }
     [[nodiscard]] Work work() const override {
         const double count = static_cast<double>(desc().members) * desc().rows * desc().columns;
         const std::size_t read = operand_count(desc(), desc().condition) + operand_count(desc(), desc().first) +
@@ -67,6 +60,11 @@ class WhereProblem final : public OperationProblem<WhereDesc> {
     [[nodiscard]] std::vector<ByteVector> contents() const override {
         return {bytes_of_values(condition()), bytes_of_values(operand(desc().first, 2)),
                 bytes_of_values(operand(desc().second, 3))};
+    }
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
+        return {where_oracle(repeated(desc(), desc().condition, given.in<std::uint32_t>(0)),
+                             repeated(desc(), desc().first, given.in<std::uint32_t>(1)),
+                             repeated(desc(), desc().second, given.in<std::uint32_t>(2)))};
     }
 
    private:
