@@ -11,8 +11,9 @@
 #include "yolk/autotune/context.hpp"
 #include "yolk/evolve/member_parameters.hpp"
 #include "yolk/evolve/pool_parts.hpp"
-#include "yolk/reference/es_update.hpp"
-#include "yolk/reference/fitness.hpp"
+#include "yolk/evolve/update_twin.hpp"
+#include "yolk/primitives/es_update.hpp"
+#include "yolk/reference/twin.hpp"
 
 using namespace yolk;
 
@@ -24,12 +25,11 @@ constexpr float kBeta = 0.5F;
 evolve::Stages yolks_own(const ParameterTable& table) {
     evolve::Stages stages;
     stages.shape = [](std::span<const float> returns, const NoiseContext&) -> Result<evolve::ShapedGeneration> {
-        auto twin = reference::fitness_twin({.population = kMembers}, returns);
-        return evolve::ShapedGeneration{.summary = twin.summary, .integer_weights = std::move(twin.integer_weights)};
+        return evolve::shaped_by_twin({.population = kMembers}, returns);
     };
     stages.update = [table](const evolve::ShapedGeneration& shaped, const NoiseContext& when) {
-        return Result(reference::es_update_twin({.parameters = table, .population = kMembers}, shaped.integer_weights,
-                                                shaped.summary, when));
+        return Result(reference::twin_result<float>(EsUpdateDesc{.parameters = table, .population = kMembers},
+                                                    {shaped.integer_weights, shaped.summary}, when));
     };
     stages.optimize = [](const evolve::Stages::Step& step) -> Result<void> {
         for (std::size_t i = 0; i < step.parameters.size(); ++i) {

@@ -17,8 +17,10 @@
 #include "yolk/evolve/evolution.hpp"
 #include "yolk/evolve/schedule.hpp"
 #include "yolk/evolve/shaping.hpp"
-#include "yolk/reference/matmul.hpp"
-#include "yolk/reference/perturbed_matrix.hpp"
+#include "yolk/primitives/matmul.hpp"
+#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/reference/member_weights.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/runtime/probe.hpp"
 #include "yolk/testing/device_test.hpp"
 #include "yolk/testing/fault_injector.hpp"
@@ -82,11 +84,10 @@ TEST(policy, scores_are_sums_of_perturbed_logits) {
     std::vector<float> members;
     const NoiseContext when = evolve::Schedule(desc.options, state.generation).noise_time();
     for (std::int32_t m = 0; m < static_cast<std::int32_t>(kPolicyMembers); ++m) {
-        const auto own =
-            reference::perturbed_matrix_twin({.in = desc.columns, .out = desc.rows}, state.parameters, when, m);
+        const auto own = reference::perturbed_matrix({.in = desc.columns, .out = desc.rows}, state.parameters, when, m);
         members.insert(members.end(), own.begin(), own.end());
     }
-    EXPECT_EQ(got, reference::matmul_twin(scores_of(desc), {.a = members, .b = columns, .bias = {}, .residual = {}}));
+    EXPECT_EQ(got, reference::twin_result<float>(scores_of(desc), {members, columns, {}, {}}));
 }
 
 /// The rows of a policy's logits about their means, as the run keeps them.

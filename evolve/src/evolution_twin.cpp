@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/evolve/evolution_twin.hpp"
 
+#include <array>
+#include <numeric>
+
 #include "yolk/evolve/parameter_setup.hpp"
 #include "yolk/evolve/state_digest.hpp"
-#include "yolk/reference/es_update.hpp"
-#include "yolk/reference/fitness.hpp"
-#include "yolk/reference/optimizer.hpp"
-#include "yolk/reference/rollout.hpp"
+#include "yolk/evolve/update_twin.hpp"
+#include "yolk/primitives/es_update.hpp"
+#include "yolk/primitives/optimizer.hpp"
+#include "yolk/primitives/rollout.hpp"
+#include "yolk/reference/twin.hpp"
 
 #include "evolution_checks.hpp"
 #include "summarise.hpp"
@@ -15,8 +19,13 @@ namespace yolk::evolve {
 
 TwinEvaluator rollout_twin_evaluator(const RolloutDesc& desc, std::uint32_t first_episode) {
     return [desc, first_episode](std::span<const float> parameters, const NoiseContext& when) {
-        reference::RolloutTwin twin = reference::rollout_twin(desc, parameters, when, {.first_episode = first_episode});
-        return TwinEvaluation{.returns = std::move(twin.returns), .evaluations = twin.evaluations};
+        std::array<std::uint32_t, kEvaluationCounters> counters{};
+        TwinEvaluation scored;
+        scored.returns.resize(std::size_t{desc.mean_only ? 1 : desc.members} * desc.episodes);
+        reference::twin_of(desc, {parameters, scored.returns, counters}, when,
+                           RolloutPart{.first_episode = first_episode});
+        scored.evaluations = std::accumulate(counters.begin(), counters.end(), std::uint64_t{0});
+        return scored;
     };
 }
 
@@ -63,10 +72,7 @@ Result<GenerationSummary> EvolutionTwin::step() {
                               .group_size = options_.group_size,
                               .antithetic = options_.antithetic,
                               .config = {}};
-    reference::FitnessTwin shaped = reference::fitness_twin(fitness, scored.returns);
-    YOLK_TRY(GenerationSummary result, apply({.summary = shaped.summary,
-                                              .integer_weights = std::move(shaped.integer_weights),
-                                              .float_weights = std::move(shaped.float_weights)}));
+    YOLK_TRY(GenerationSummary result, apply(shaped_by_twin(fitness, scored.returns)));
     result.evaluations = scored.evaluations;
     YOLK_TRY_VOID(watch_.take(result));
     return result;
@@ -83,14 +89,14 @@ Result<GenerationSummary> EvolutionTwin::apply(const ShapedGeneration& shaped) {
                               .weights = FitnessWeights::I8,
                               .antithetic = options_.antithetic,
                               .config = {}};
-    gradient_ = reference::es_update_twin(update, shaped.integer_weights, shaped.summary, when);
+    gradient_ = reference::twin_result<float>(update, {shaped.integer_weights, shaped.summary}, when);
     const OptimizerDesc optimizer{.rule = options_.optimizer,
                                   .element_count = parts_.parameters.element_count(),
                                   .beta1 = options_.beta1,
                                   .beta2 = options_.beta2,
                                   .config = {}};
-    const std::uint32_t skipped =
-        reference::optimizer_twin(optimizer, gradient_, parameters_, state_, schedule_.learning_rate, when.generation);
+    std::uint32_t skipped = 0;
+    reference::twin_of(optimizer, {gradient_, parameters_, state_, skipped}, schedule_.learning_rate, when.generation);
     TwinEvaluation policy;
     if (parts_.policy_evaluator) policy = parts_.policy_evaluator(parameters_, when);
     GenerationSummary result = summarise(shaped.summary, {}, policy.returns, schedule_);

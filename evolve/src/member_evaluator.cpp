@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/reference/rollout.hpp"
+#include "yolk/primitives/rollout.hpp"
+#include "yolk/reference/twin.hpp"
 
 namespace yolk::evolve {
 namespace {
@@ -172,12 +173,12 @@ std::unique_ptr<MemberEvaluator> rollout_twin_members(const RolloutDesc& desc, s
                 return bad_input("There are {} parameter elements; the network of the roll-out has {}.",
                                  question.parameters.size(), desc.parameters.element_count());
             }
-            const reference::RolloutTwin twin = reference::rollout_twin(desc, question.parameters, question.when,
-                                                                        {.first_episode = first_episode,
-                                                                         .first_member = question.members.first,
-                                                                         .members = question.members.count});
-            std::ranges::copy(twin.returns, returns.begin());
-            return twin.evaluations;
+            std::array<std::uint32_t, kEvaluationCounters> counters{};
+            reference::twin_of(desc, {question.parameters, returns, counters}, question.when,
+                               RolloutPart{.first_episode = first_episode,
+                                           .first_member = question.members.first,
+                                           .members = question.members.count});
+            return std::accumulate(counters.begin(), counters.end(), std::uint64_t{0});
         },
         desc.episodes);
 }

@@ -12,7 +12,7 @@
 #include "evolution_checks.hpp"
 #include "share_maker.hpp"
 #include "share_rates.hpp"
-#include "yolk/reference/es_update.hpp"
+#include "yolk/reference/update_gradient.hpp"
 
 namespace yolk::evolve {
 

@@ -35,7 +35,7 @@ Result<void> check_own_shape(const ShapedGeneration& shaped, bool own_update) {
     if (summary.finite_count == 0) {
         return bad_input(
             "The summary has a finite_count of 0, which says that no member has a finite score, but there are weights "
-            "that are not zero. Fill the summary in; reference::fitness_twin gives the statistics of the scores.");
+            "that are not zero. Fill the summary in; evolve::shaped_by_twin gives the statistics of the scores.");
     }
     if (summary.coefficient == 0.0F && !own_update) {
         return bad_input(

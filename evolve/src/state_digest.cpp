@@ -8,7 +8,8 @@
 #include <bit>
 #include <vector>
 
-#include "yolk/reference/digest.hpp"
+#include "yolk/primitives/digest.hpp"
+#include "yolk/reference/twin.hpp"
 
 namespace yolk::evolve {
 namespace {
@@ -17,10 +18,15 @@ std::uint64_t wide(std::span<const std::uint32_t> sums, std::uint32_t word) {
     return std::uint64_t{sums[word + 1]} << 32U | sums[word];
 }
 
-reference::DigestSums add(std::span<const float> values, std::uint32_t array, const reference::DigestSums& sums) {
+using Sums = std::array<std::uint32_t, abi::digest::kSumWords>;
+
+void add(std::span<const std::uint32_t> words, std::uint32_t array, Sums& sums) {
+    reference::twin_of(DigestDesc{.count = static_cast<std::uint32_t>(words.size())}, {words, sums}, array);
+}
+void add(std::span<const float> values, std::uint32_t array, Sums& sums) {
     std::vector<std::uint32_t> words(values.size());
     std::ranges::transform(values, words.begin(), [](float value) { return std::bit_cast<std::uint32_t>(value); });
-    return reference::digest_twin(words, array, sums);
+    add(std::span<const std::uint32_t>(words), array, sums);
 }
 
 }  // namespace
@@ -35,16 +41,17 @@ Result<std::string> state_digest(std::span<const std::uint32_t> sums, const Stat
     const std::array block{static_cast<std::uint32_t>(counts.generations),
                            static_cast<std::uint32_t>(counts.generations >> 32U), counts.parameters,
                            counts.optimizer_state};
-    reference::DigestSums all{};
+    Sums all{};
     std::ranges::copy(sums.first(all.size()), all.begin());
-    all = reference::digest_twin(block, kDigestOfCounts, all);
+    add(std::span<const std::uint32_t>(block), kDigestOfCounts, all);
     return fmt::format("{:016x}{:016x}", wide(all, abi::digest::kSumSecond), wide(all, abi::digest::kSumFirst));
 }
 
 Result<std::string> state_digest(std::span<const float> parameters, std::span<const float> optimizer_state,
                                  std::uint64_t generations) {
-    const reference::DigestSums sums =
-        add(optimizer_state, kDigestOfOptimizer, add(parameters, kDigestOfParameters, {}));
+    Sums sums{};
+    add(parameters, kDigestOfParameters, sums);
+    add(optimizer_state, kDigestOfOptimizer, sums);
     return state_digest(sums, {.parameters = static_cast<std::uint32_t>(parameters.size()),
                                .optimizer_state = static_cast<std::uint32_t>(optimizer_state.size()),
                                .generations = generations});

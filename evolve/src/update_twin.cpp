@@ -6,8 +6,9 @@
 
 #include "yolk/core/philox.hpp"
 #include "yolk/evolve/schedule.hpp"
-#include "yolk/reference/es_update.hpp"
-#include "yolk/reference/optimizer.hpp"
+#include "yolk/primitives/es_update.hpp"
+#include "yolk/primitives/optimizer.hpp"
+#include "yolk/reference/twin.hpp"
 
 namespace yolk::evolve {
 namespace {
@@ -20,11 +21,24 @@ bool same_values(std::span<const float> left, std::span<const float> right) {
 
 }  // namespace
 
+ShapedGeneration shaped_by_twin(const FitnessDesc& desc, std::span<const float> returns) {
+    ShapedGeneration shaped;
+    const std::size_t weights = desc.antithetic ? desc.population / 2 : desc.population;
+    const bool is_integer = is_integer_rule(desc.rule);
+    shaped.integer_weights.resize(is_integer ? weights : 0);
+    shaped.float_weights.resize(is_integer ? 0 : weights);
+    const reference::HostView view =
+        is_integer ? reference::HostView(shaped.integer_weights) : reference::HostView(shaped.float_weights);
+    reference::twin_of(desc, {returns, {}, view, shaped.summary});
+    return shaped;
+}
+
 std::vector<float> gradient_by_twin(std::uint32_t generation, const ParameterTable& table,
                                     const EvolutionOptions& options, const ShapedGeneration& given) {
-    return reference::es_update_twin(
-        {.parameters = table, .population = options.population, .rank = options.rank, .antithetic = options.antithetic},
-        given.integer_weights, given.summary, Schedule(options, generation).noise_time());
+    const EsUpdateDesc desc{
+        .parameters = table, .population = options.population, .rank = options.rank, .antithetic = options.antithetic};
+    return reference::twin_result<float>(desc, {given.integer_weights, given.summary},
+                                         Schedule(options, generation).noise_time());
 }
 
 EvolutionState updated_by_twin(EvolutionState state, const ParameterTable& table, const EvolutionOptions& options,
@@ -39,8 +53,8 @@ EvolutionState updated_by_twin(EvolutionState state, const ParameterTable& table
         gradient = own;
     }
     state.optimizer.resize(std::size_t{optimizer_state_arrays(options.optimizer)} * table.element_count());
-    reference::optimizer_twin(optimizer, gradient, state.parameters, state.optimizer,
-                              Schedule(options, state.generation).learning_rate, state.generation);
+    reference::twin_of(optimizer, {gradient, state.parameters, state.optimizer},
+                       Schedule(options, state.generation).learning_rate, state.generation);
     ++state.generation;
     return state;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One run over devices of two vendors and host workers: the bits of a single device, whatever fails on the way.
 #include "yolk/evolve/device_pool.hpp"
+#include "yolk/evolve/update_twin.hpp"
 
 #include <gmock/gmock.h>
 
@@ -10,9 +11,10 @@
 #include <thread>
 
 #include "rollout_pool_fixtures.hpp"
-#include "yolk/reference/es_update.hpp"
-#include "yolk/reference/fitness.hpp"
-#include "yolk/reference/optimizer.hpp"
+#include "yolk/primitives/es_update.hpp"
+#include "yolk/primitives/fitness.hpp"
+#include "yolk/primitives/optimizer.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/testing/fault_injector.hpp"
 
 namespace yolk::evolve {
@@ -193,19 +195,17 @@ TEST_F(device_pool, each_stage_can_be_a_function_on_the_host) {
         PoolParts parts = pooled_parts(pooled_options());
         const ParameterTable table = parts.parameters;
         parts.stages.shape = [](std::span<const float> returns, const NoiseContext&) -> Result<ShapedGeneration> {
-            reference::FitnessTwin twin = reference::fitness_twin({.population = kPooled}, returns);
-            return ShapedGeneration{.summary = twin.summary, .integer_weights = std::move(twin.integer_weights)};
+            return shaped_by_twin({.population = kPooled}, returns);
         };
         parts.stages.update = [table](const ShapedGeneration& shaped,
                                       const NoiseContext& when) -> Result<std::vector<float>> {
-            return reference::es_update_twin({.parameters = table, .population = kPooled}, shaped.integer_weights,
-                                             shaped.summary, when);
+            return reference::twin_result<float>(EsUpdateDesc{.parameters = table, .population = kPooled},
+                                                 {shaped.integer_weights, shaped.summary}, when);
         };
         parts.stages.optimize = [halve](const Stages::Step& step) -> Result<void> {
             const float rate = halve ? step.learning_rate / 2 : step.learning_rate;
-            reference::optimizer_twin({.element_count = static_cast<std::uint32_t>(step.parameters.size())},
-                                      {step.gradient.begin(), step.gradient.end()}, step.parameters, step.state, rate,
-                                      step.generation);
+            reference::twin_of(OptimizerDesc{.element_count = static_cast<std::uint32_t>(step.parameters.size())},
+                               {step.gradient, step.parameters, step.state}, rate, step.generation);
             return {};
         };
         ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create(pool, std::move(parts), pooled_options()));

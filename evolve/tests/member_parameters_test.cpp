@@ -10,10 +10,12 @@
 
 #include "fixtures.hpp"
 #include "yolk/core/noise.hpp"
-#include "yolk/reference/es_update.hpp"
-#include "yolk/reference/perturbed_embedding.hpp"
-#include "yolk/reference/perturbed_linear.hpp"
-#include "yolk/reference/perturbed_vector.hpp"
+#include "yolk/primitives/es_update.hpp"
+#include "yolk/primitives/perturbed_embedding.hpp"
+#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/primitives/perturbed_vector.hpp"
+#include "yolk/reference/member_weights.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::evolve {
@@ -97,12 +99,12 @@ TEST_P(member_parameters_of, has_the_bits_of_embedding_and_vector) {
                                            .columns = kFormedColumns,
                                            .rank = rank,
                                            .antithetic = antithetic};
-    std::vector<float> expected = reference::perturbed_embedding_twin(
-        embedding, std::span(parameters).first(kFormedRows * kFormedColumns), every_row, kFormedWhen, member);
+    auto expected = reference::twin_result<float>(
+        embedding, {std::span(parameters).first(kFormedRows * kFormedColumns), every_row}, kFormedWhen, member);
     const PerturbedVectorDesc vector{
         .members = 1, .element_count = kFormedRows, .parameter = ParameterId{1}, .antithetic = antithetic};
-    const std::vector<float> bias = reference::perturbed_vector_twin(
-        vector, std::span(parameters).subspan(kFormedRows * kFormedColumns, kFormedRows), kFormedWhen, member);
+    const auto bias = reference::twin_result<float>(
+        vector, {std::span(parameters).subspan(kFormedRows * kFormedColumns, kFormedRows)}, kFormedWhen, member);
     expected.insert(expected.end(), bias.begin(), bias.end());
     expected.insert(expected.end(), parameters.end() - 6, parameters.end());
     EXPECT_EQ(formed, expected);
@@ -123,8 +125,8 @@ TEST_P(member_parameters_of, is_within_rounding_of_the_formula) {
 TEST_P(member_parameters_of, is_within_rounding_of_perturbed_linear) {
     const std::uint32_t rank = GetParam().rank;
     const std::vector<float> x = drawn_scores(kFormedColumns, 4);
-    const std::vector<float> y = reference::perturbed_linear_twin(
-        linear(), std::span(parameters).first(kFormedRows * kFormedColumns), x, kFormedWhen, GetParam().member);
+    const auto y = reference::twin_result<float>(
+        linear(), {std::span(parameters).first(kFormedRows * kFormedColumns), x}, kFormedWhen, GetParam().member);
     bool other_bits = false;
     for (std::uint32_t row = 0; row < kFormedRows; ++row) {
         double sum = 0.0, magnitude = 0.0;
@@ -150,8 +152,8 @@ TEST(member_parameters, of_zeros_is_what_the_update_sums) {
     const std::vector<std::int8_t> weights{5, -127, 0, 3, 64, -2, 90, 1};
     abi::fitness::Summary summary{};
     summary.coefficient = 0.25F;
-    const std::vector<float> twin = reference::es_update_twin(
-        {.parameters = table, .population = 2 * kPairs, .rank = kUpdateRank}, weights, summary, kFormedWhen);
+    const EsUpdateDesc desc{.parameters = table, .population = 2 * kPairs, .rank = kUpdateRank};
+    const auto twin = reference::twin_result<float>(desc, {weights, summary}, kFormedWhen);
     const std::vector<float> zeros(table.element_count(), 0.0F);
     std::vector<double> sum(zeros.size()), norm(zeros.size());
     for (std::int32_t pair = 0; pair < static_cast<std::int32_t>(kPairs); ++pair) {

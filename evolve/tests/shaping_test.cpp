@@ -12,7 +12,8 @@
 
 #include "yolk/core/philox.hpp"
 #include "yolk/evolve/shaping.hpp"
-#include "yolk/reference/fitness.hpp"
+#include "yolk/evolve/update_twin.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 #include "yolk/testing/thread_exchange.hpp"
 
@@ -73,12 +74,10 @@ std::vector<float> returns_of(const FitnessDesc& desc, const std::vector<float>&
 }
 
 ShapedGeneration twin_of(const FitnessDesc& desc, const std::vector<float>& returns) {
-    reference::FitnessTwin twin = reference::fitness_twin(desc, returns);
     const std::vector<float> scores = mean_scores(returns, desc.episodes);
-    EXPECT_EQ(std::memcmp(scores.data(), twin.scores.data(), scores.size() * sizeof(float)), 0);
-    return {.summary = twin.summary,
-            .integer_weights = std::move(twin.integer_weights),
-            .float_weights = std::move(twin.float_weights)};
+    const auto twin = reference::twin_result<float>(desc, {returns});
+    EXPECT_EQ(std::memcmp(scores.data(), twin.data(), scores.size() * sizeof(float)), 0);
+    return shaped_by_twin(desc, returns);
 }
 
 std::string text_of(const ShapedGeneration& shaped) {

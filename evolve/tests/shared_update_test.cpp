@@ -9,7 +9,7 @@
 
 #include "fixtures.hpp"
 #include "yolk/evolve/schedule.hpp"
-#include "yolk/reference/es_update.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 #include "yolk/testing/fault_injector.hpp"
 
@@ -46,7 +46,7 @@ std::vector<float> expected_gradient(const ParameterTable& table, const Evolutio
                                      const ShapedGeneration& shaped) {
     const EsUpdateDesc desc{
         .parameters = table, .population = options.population, .rank = options.rank, .antithetic = options.antithetic};
-    return reference::es_update_twin(desc, shaped.integer_weights, shaped.summary, kWhen);
+    return reference::twin_result<float>(desc, {shaped.integer_weights, shaped.summary}, kWhen);
 }
 
 class shared_update : public ::yolk::testing::DeviceTest {

@@ -11,7 +11,7 @@
 
 #include "fixtures.hpp"
 #include "yolk/evolve/pool_parts.hpp"
-#include "yolk/reference/fitness.hpp"
+#include "yolk/evolve/update_twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::evolve {
@@ -30,8 +30,7 @@ Result<std::uint64_t> drawn_returns(const HostQuestion& question, std::span<floa
 }
 
 ShapedGeneration shaped_right(std::span<const float> returns) {
-    reference::FitnessTwin twin = reference::fitness_twin({.population = kStaged}, returns);
-    return {.summary = twin.summary, .integer_weights = std::move(twin.integer_weights)};
+    return shaped_by_twin({.population = kStaged}, returns);
 }
 
 class stages : public ::yolk::testing::DeviceTest {

@@ -13,7 +13,8 @@
 #include "searched.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/evolve/exchange.hpp"
-#include "yolk/reference/perturbed_matrix.hpp"
+#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/reference/member_weights.hpp"
 #include "yolk/testing/device_test.hpp"
 #include "yolk/testing/thread_exchange.hpp"
 
@@ -47,7 +48,7 @@ std::vector<Candidate> formed_by_hand(const SearchSpace& space, std::uint32_t me
                                            .out = 5,
                                            .rank = std::array{1U, kRunRank, 4U}.at(id),
                                            .parameter = ParameterId(id)};
-            const auto values = reference::perturbed_matrix_twin(
+            const auto values = reference::perturbed_matrix(
                 desc, std::span(space.centre).subspan(space.table.offset(ParameterId(id)), 25), kRankedNoise,
                 static_cast<std::int32_t>(member));
             all[member].values.emplace_back("w" + std::to_string(id), *Tensor::create({5, 5}, values));

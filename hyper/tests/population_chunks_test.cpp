@@ -7,8 +7,9 @@
 
 #include "population_fixtures.hpp"
 #include "yolk/hyper/batch.hpp"
-#include "yolk/reference/perturbed_linear.hpp"
-#include "yolk/reference/perturbed_vector.hpp"
+#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/primitives/perturbed_vector.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::hyper {
@@ -209,12 +210,12 @@ TEST_P(population_chunks, without_pairs_each_member_has_noise_of_its_own) {
     alone.antithetic = false;
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs out, evaluate.evaluate(alone));
     for (std::int32_t member = -1; member < 3; ++member) {
-        const std::vector<float> v = reference::perturbed_vector_twin(
-            {.members = 1, .element_count = 5, .parameter = ParameterId(0), .antithetic = false},
-            set.find("v")->values.values(), alone.when, member);
-        const std::vector<float> y = reference::perturbed_linear_twin(
-            {.members = 1, .rows = 1, .in = 5, .out = 2, .parameter = ParameterId(1), .antithetic = false},
-            set.find("w")->values.values(), v, alone.when, member);
+        const PerturbedVectorDesc vector{
+            .members = 1, .element_count = 5, .parameter = ParameterId(0), .antithetic = false};
+        const auto v = reference::twin_result<float>(vector, {set.find("v")->values.values()}, alone.when, member);
+        const PerturbedLinearDesc linear{
+            .members = 1, .rows = 1, .in = 5, .out = 2, .parameter = ParameterId(1), .antithetic = false};
+        const auto y = reference::twin_result<float>(linear, {set.find("w")->values.values(), v}, alone.when, member);
         EXPECT_EQ(out.values[static_cast<std::size_t>(member + 1)], Value(Tensor::vector(y))) << member;
     }
 }

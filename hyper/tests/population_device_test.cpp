@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "population_fixtures.hpp"
-#include "yolk/reference/elementwise.hpp"
-#include "yolk/reference/perturbed_linear.hpp"
-#include "yolk/reference/perturbed_vector.hpp"
+#include "yolk/primitives/elementwise.hpp"
+#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/primitives/perturbed_vector.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/runtime/shape_requests.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -38,19 +39,19 @@ Perturbations perturbations_of(const SearchSpace& space, std::int32_t first, std
 std::vector<float> twin_of(const ParameterSet& set, std::span<const float> x, std::int32_t member, std::uint32_t rank) {
     const auto w = [&](const char* name) { return set.find(name)->values.values(); };
     const auto rows = static_cast<std::uint32_t>(x.size() / 4);
-    const std::vector<float> hidden = reference::perturbed_linear_twin(
-        {.members = 1, .rows = rows, .in = 4, .out = 5, .rank = rank, .parameter = ParameterId(0)}, w("w1"), x,
-        kDeviceNoise, member);
-    const std::vector<float> bias = reference::perturbed_vector_twin(
-        {.members = 1, .element_count = 5, .parameter = ParameterId(1)}, w("b1"), kDeviceNoise, member);
-    const std::vector<float> sum = reference::elementwise_twin(
-        {.operation = ElementwiseOperation::Add, .rows = rows, .columns = 5, .second = SecondOperand::Row}, hidden,
-        bias);
-    const std::vector<float> active =
-        reference::elementwise_twin({.operation = ElementwiseOperation::Tanh, .rows = rows, .columns = 5}, sum);
-    return reference::perturbed_linear_twin(
-        {.members = 1, .rows = rows, .in = 5, .out = 3, .rank = rank, .parameter = ParameterId(2)}, w("w2"), active,
-        kDeviceNoise, member);
+    const PerturbedLinearDesc first{
+        .members = 1, .rows = rows, .in = 4, .out = 5, .rank = rank, .parameter = ParameterId(0)};
+    auto hidden = reference::twin_result<float>(first, {w("w1"), x}, kDeviceNoise, member);
+    const PerturbedVectorDesc vector{.members = 1, .element_count = 5, .parameter = ParameterId(1)};
+    const auto bias = reference::twin_result<float>(vector, {w("b1")}, kDeviceNoise, member);
+    ElementwiseDesc then{
+        .operation = ElementwiseOperation::Add, .rows = rows, .columns = 5, .second = SecondOperand::Row};
+    reference::twin_of(then, {hidden, bias, hidden});
+    then.operation = ElementwiseOperation::Tanh;
+    reference::twin_of(then, {hidden, {}, hidden});
+    const PerturbedLinearDesc last{
+        .members = 1, .rows = rows, .in = 5, .out = 3, .rank = rank, .parameter = ParameterId(2)};
+    return reference::twin_result<float>(last, {w("w2"), hidden}, kDeviceNoise, member);
 }
 
 TEST_P(population_device, layers_ask_the_tuning_table) {

@@ -7,8 +7,9 @@
 #include "fixtures.hpp"
 #include "population_fixtures.hpp"
 #include "population_twin.hpp"
-#include "yolk/reference/perturbed_linear.hpp"
-#include "yolk/reference/perturbed_matrix.hpp"
+#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/reference/member_weights.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::hyper {
@@ -97,8 +98,8 @@ TEST(perturbed_matrix, is_the_product_of_the_identity_and_close_to_the_sum) {
             weights[4] = -0.0F;
             std::vector<float> identity(49, 0.0F);
             for (std::size_t i = 0; i < 7; ++i) identity[8 * i] = 1.0F;
-            const std::vector<float> formed = reference::perturbed_matrix_twin(desc, weights, kFormedNoise, member);
-            EXPECT_EQ(formed, reference::perturbed_linear_twin(desc, weights, identity, kFormedNoise, member));
+            const std::vector<float> formed = reference::perturbed_matrix(desc, weights, kFormedNoise, member);
+            EXPECT_EQ(formed, reference::twin_result<float>(desc, {weights, identity}, kFormedNoise, member));
             const std::vector<double> wanted = reference::perturbed_weights(desc, weights, kFormedNoise, member);
             for (std::size_t i = 0; i < formed.size(); ++i) EXPECT_NEAR(formed[i], wanted[i], 1e-6) << i;
         }

@@ -2,8 +2,9 @@
 // A perturbed layer and the activation of what it gives are one kernel, where nothing else reads the values between;
 // the bits are those of the two.
 #include "population_fixtures.hpp"
-#include "yolk/reference/elementwise.hpp"
-#include "yolk/reference/perturbed_linear.hpp"
+#include "yolk/primitives/elementwise.hpp"
+#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::hyper {
@@ -53,17 +54,17 @@ class population_fusion : public ::yolk::testing::DeviceTest {
     static std::vector<float> twin(const ParameterSet& set, const TracedExample& example, std::int32_t member,
                                    std::uint32_t rank, bool transposed, ElementwiseOperation after) {
         const auto x = example.values[example.graph.inputs[0].second.value].tensor()->values();
-        const std::vector<float> sums =
-            reference::perturbed_linear_twin({.members = 1,
-                                              .rows = kFusionRows,
-                                              .in = 4,
-                                              .out = 5,
-                                              .rank = rank,
-                                              .parameter = ParameterId(0),
-                                              .transposed = transposed},
-                                             set.find("w1")->values.values(), x, kFusionNoise, member);
-        return reference::elementwise_twin({.operation = after, .rows = kFusionRows, .columns = transposed ? 4U : 5U},
-                                           sums, {});
+        const PerturbedLinearDesc linear{.members = 1,
+                                         .rows = kFusionRows,
+                                         .in = 4,
+                                         .out = 5,
+                                         .rank = rank,
+                                         .parameter = ParameterId(0),
+                                         .transposed = transposed};
+        const auto sums =
+            reference::twin_result<float>(linear, {set.find("w1")->values.values(), x}, kFusionNoise, member);
+        const ElementwiseDesc then{.operation = after, .rows = kFusionRows, .columns = transposed ? 4U : 5U};
+        return reference::twin_result<float>(then, {sums, {}});
     }
 };
 YOLK_FOR_EACH_DEVICE(population_fusion);

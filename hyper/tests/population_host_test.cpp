@@ -7,7 +7,8 @@
 #include <gmock/gmock.h>
 
 #include "population_fixtures.hpp"
-#include "yolk/reference/perturbed_vector.hpp"
+#include "yolk/primitives/perturbed_vector.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::hyper {
@@ -107,9 +108,9 @@ TEST_P(population_host, knobs_are_decoded_from_perturbed_coordinates) {
         evaluator.evaluate(
             {.table = space.table, .centre = space.centre, .when = kHostNoise, .first_member = -1, .members = 9}));
     for (std::int32_t member = -1; member < 8; ++member) {
-        const std::vector<float> coordinates =
-            reference::perturbed_vector_twin({.members = 1, .element_count = 1, .parameter = ParameterId(0)},
-                                             {space.centre.data(), 1}, kHostNoise, member);
+        const PerturbedVectorDesc desc{.members = 1, .element_count = 1, .parameter = ParameterId(0)};
+        const auto coordinates =
+            reference::twin_result<float>(desc, {std::span(space.centre).first(1)}, kHostNoise, member);
         const float wanted = to_natural(set.find("knob")->spec.fields, coordinates)[0];
         EXPECT_EQ(out.values[static_cast<std::size_t>(member + 1)], Value(double{wanted})) << member;
     }

@@ -3,7 +3,8 @@
 #include <functional>
 
 #include "population_fixtures.hpp"
-#include "yolk/reference/perturbed_vector.hpp"
+#include "yolk/primitives/perturbed_vector.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::hyper {
@@ -199,9 +200,9 @@ void check(Dispatcher& dispatcher, const Case& c) {
             EXPECT_EQ(given.values[e * kCandidates + i], answer(examples[e], values))
                 << "candidate " << i << ", example " << e;
             if (!c.vectors_only) continue;
-            const std::vector<float> v = reference::perturbed_vector_twin(
-                {.members = 1, .element_count = 6, .parameter = ParameterId(0)}, set.find("v")->values.values(),
-                kOperationNoise, static_cast<std::int32_t>(i) - 1);
+            const PerturbedVectorDesc desc{.members = 1, .element_count = 6, .parameter = ParameterId(0)};
+            const auto v = reference::twin_result<float>(desc, {set.find("v")->values.values()}, kOperationNoise,
+                                                         static_cast<std::int32_t>(i) - 1);
             EXPECT_EQ(drawn_ones.values[e * kCandidates + i], answer(examples[e], {{"v", Tensor::vector(v)}}))
                 << "member " << static_cast<int>(i) - 1 << ", example " << e;
         }

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "error_bounds.hpp"
-#include "yolk/reference/block_inverse.hpp"
 
 namespace yolk::oracle {
 
@@ -157,8 +156,8 @@ double residual_in_double(std::span<const double> matrix, std::span<const float>
     return std::sqrt(sum / static_cast<double>(n));
 }
 
-std::vector<OracleValue> block_inverse_oracle(const BlockInverseDesc& desc, const reference::BlockInverseInputs& inputs,
-                                              std::span<const std::uint32_t> status) {
+std::vector<OracleValue> block_inverse_oracle(const BlockInverseDesc& desc, std::span<const float> in,
+                                              std::span<const float> damping, std::span<const std::uint32_t> status) {
     const std::size_t n = desc.n;
     std::vector<OracleValue> values;
     if (n == 0) return values;
@@ -167,8 +166,8 @@ std::vector<OracleValue> block_inverse_oracle(const BlockInverseDesc& desc, cons
             values.insert(values.end(), n * n, OracleValue{});
             continue;
         }
-        const BlockMatrix a = damped_block(desc, std::span(inputs.in).subspan(b * n * n, n * n),
-                                           desc.damping_per_block ? inputs.damping[b] : 0.0F, retries_of(status[b]));
+        const BlockMatrix a = damped_block(desc, in.subspan(b * n * n, n * n),
+                                           desc.damping_per_block ? damping[b] : 0.0F, retries_of(status[b]));
         const BlockMatrix inverse = inverse_in_double(a, desc.n);
         const BlockMatrix tolerance = inverse_tolerance(a, inverse, n);
         for (std::size_t e = 0; e < n * n; ++e) values.push_back({inverse[e], tolerance[e]});

@@ -8,7 +8,6 @@
 
 #include "yolk/oracle/family.hpp"
 #include "yolk/primitives/block_inverse.hpp"
-#include "yolk/reference/block_inverse.hpp"
 
 namespace yolk::oracle {
 
@@ -22,10 +21,10 @@ namespace yolk::oracle {
                                         std::uint32_t n);
 
 /// Double precision, elimination with complete pivoting, for the blocks that `status` says are inverted, with the
-/// damping that it tells; zeros for the others. The tolerance follows the roundings of the factorization and of both
-/// triangular solves (docs/kernels/block_inverse.md).
-[[nodiscard]] std::vector<OracleValue> block_inverse_oracle(const BlockInverseDesc& desc,
-                                                            const reference::BlockInverseInputs& inputs,
+/// damping that it tells (and `damping`, where it is per block); zeros for the others. The tolerance follows the
+/// roundings of the factorization and of both triangular solves (docs/kernels/block_inverse.md).
+[[nodiscard]] std::vector<OracleValue> block_inverse_oracle(const BlockInverseDesc& desc, std::span<const float> in,
+                                                            std::span<const float> damping,
                                                             std::span<const std::uint32_t> status);
 
 }  // namespace yolk::oracle

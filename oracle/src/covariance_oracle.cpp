@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "error_bounds.hpp"
-#include "yolk/reference/covariance.hpp"
+#include "yolk/reference/matrix_elements.hpp"
 
 namespace yolk::oracle {
 
@@ -31,7 +31,7 @@ struct Sum {
 };
 
 /// X^T X of a block, by outer products.
-std::vector<Sum> sums_of(const CovarianceDesc& desc, const std::vector<float>& x, std::uint32_t block) {
+std::vector<Sum> sums_of(const CovarianceDesc& desc, std::span<const float> x, std::uint32_t block) {
     std::vector<Sum> sums(std::size_t{desc.n} * desc.n);
     for (std::uint32_t sample = desc.samples; sample-- > 0;) {
         for (std::uint32_t i = 0; i < desc.n; ++i) {
@@ -78,31 +78,31 @@ void damp(const CovarianceDesc& desc, std::vector<OracleValue>& values, std::siz
 
 }  // namespace
 
-CovarianceOracle covariance_oracle(const CovarianceDesc& desc, const reference::CovarianceInputs& inputs) {
-    CovarianceOracle out;
-    const Weights weights = weights_of(desc, inputs.first);
+std::vector<std::vector<OracleValue>> covariance_oracle(const CovarianceDesc& desc, std::span<const float> x,
+                                                        std::span<const float> old, bool first) {
+    std::vector<OracleValue> covariance, damped;
+    const Weights weights = weights_of(desc, first);
     // A term meets its product's rounding and `samples` additions; a sum, those of the weight and of the product with
     // it.
     const double roundings = (static_cast<double>(desc.samples) + 3.0) * kFp32Rounding;
     const double depth = roundings / (1.0 - roundings);
     for (std::uint32_t b = 0; b < desc.blocks; ++b) {
-        const std::size_t base = out.covariance.size();
-        for (const Sum& sum : sums_of(desc, inputs.x, b)) {
+        const std::size_t base = covariance.size();
+        for (const Sum& sum : sums_of(desc, x, b)) {
             OracleValue c{weights.fresh * sum.value, weights.fresh * (depth * sum.norm + sum.dropped) + kProductFloor};
             if (weights.keeps_old) {
-                const double kept = weights.decay * static_cast<double>(inputs.old[out.covariance.size()]);
+                const double kept = weights.decay * static_cast<double>(old[covariance.size()]);
                 c.value += kept;
                 c.tolerance += kFp32Rounding * std::abs(kept) + 2.0 * kProductFloor;
                 c.tolerance += kFp32Rounding * (std::abs(c.value) + c.tolerance);
             }
-            out.covariance.push_back(c);
+            covariance.push_back(c);
         }
         if (desc.damping_kind == CovarianceDamping::None) continue;
-        out.damped.insert(out.damped.end(), out.covariance.begin() + static_cast<std::ptrdiff_t>(base),
-                          out.covariance.end());
-        damp(desc, out.damped, base);
+        damped.insert(damped.end(), covariance.begin() + static_cast<std::ptrdiff_t>(base), covariance.end());
+        damp(desc, damped, base);
     }
-    return out;
+    return {covariance, damped};
 }
 
 }  // namespace yolk::oracle

@@ -2,21 +2,18 @@
 // Oracle of covariance (docs/kernels/covariance.md).
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "yolk/oracle/family.hpp"
 #include "yolk/primitives/covariance.hpp"
-#include "yolk/reference/covariance.hpp"
 
 namespace yolk::oracle {
 
-struct CovarianceOracle {
-    std::vector<OracleValue> covariance;
-    std::vector<OracleValue> damped;
-};
-
 /// In double, as a sum of outer products of samples, the last sample first. Tolerances count roundings, and what the
-/// operand rule may drop.
-[[nodiscard]] CovarianceOracle covariance_oracle(const CovarianceDesc& desc, const reference::CovarianceInputs& inputs);
+/// operand rule may drop. Of the covariance and of the damped one.
+[[nodiscard]] std::vector<std::vector<OracleValue>> covariance_oracle(const CovarianceDesc& desc,
+                                                                      std::span<const float> x,
+                                                                      std::span<const float> old, bool first);
 
 }  // namespace yolk::oracle

@@ -7,7 +7,6 @@
 
 #include "block_inverse_oracle.hpp"
 #include "error_bounds.hpp"
-#include "yolk/reference/kronecker_precondition.hpp"
 
 namespace yolk::oracle {
 
@@ -33,8 +32,8 @@ FactorOracle factor_of(std::span<const float> factor, std::uint32_t n, double da
     result.damped = Eigen::Map<const Eigen::Matrix<float, -1, -1, Eigen::RowMajor>>(factor.data(), n, n).cast<double>();
     result.damped.diagonal().array() += damping;
     result.inverse = result.damped.partialPivLu().inverse();
-    const std::vector<OracleValue> values = block_inverse_oracle(
-        inverse_of(n, 1), {{factor.begin(), factor.end()}, {static_cast<float>(damping)}}, std::array{0U});
+    const std::vector<OracleValue> values =
+        block_inverse_oracle(inverse_of(n, 1), factor, std::array{static_cast<float>(damping)}, std::array{0U});
     // The inverse's derivative along the identity is minus its square.
     const RowMajorMatrix magnitude = result.inverse.cwiseAbs();
     result.off = magnitude * magnitude * damping_off * 1.01;
@@ -46,15 +45,15 @@ FactorOracle factor_of(std::span<const float> factor, std::uint32_t n, double da
 /// The step of one block.
 class BlockOracle {
    public:
-    BlockOracle(const KroneckerPreconditionDesc& desc, const reference::KroneckerInputs& inputs, std::size_t block)
+    BlockOracle(const KroneckerPreconditionDesc& desc, const KroneckerGiven& inputs, std::size_t block)
         : desc_(desc),
           gradient_(Eigen::Map<const Eigen::Matrix<float, -1, -1, Eigen::RowMajor>>(
                         inputs.gradient.data() + block * desc.n_out * desc.n_in, desc.n_out, desc.n_in)
                         .cast<double>()) {
         const std::size_t in_elements = std::size_t{desc.n_in} * desc.n_in;
         const std::size_t out_elements = std::size_t{desc.n_out} * desc.n_out;
-        const auto in = std::span(inputs.factor_in).subspan(block * in_elements, in_elements);
-        const auto out = std::span(inputs.factor_out).subspan(block * out_elements, out_elements);
+        const auto in = inputs.factor_in.subspan(block * in_elements, in_elements);
+        const auto out = inputs.factor_out.subspan(block * out_elements, out_elements);
         if (!inverts(desc)) {
             in_ = as_inverse(in, desc.n_in);
             out_ = as_inverse(out, desc.n_out);
@@ -120,8 +119,8 @@ class BlockOracle {
 }  // namespace
 
 std::vector<OracleValue> kronecker_precondition_oracle(const KroneckerPreconditionDesc& desc,
-                                                       const reference::KroneckerInputs& inputs,
-                                                       const std::vector<std::uint32_t>& status) {
+                                                       const KroneckerGiven& inputs,
+                                                       std::span<const std::uint32_t> status) {
     std::vector<OracleValue> values;
     if (inputs.gradient.empty()) return values;
     for (std::size_t b = 0; b < desc.blocks; ++b) {

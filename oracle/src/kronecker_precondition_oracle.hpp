@@ -3,19 +3,26 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "yolk/oracle/family.hpp"
 #include "yolk/primitives/kronecker_precondition.hpp"
-#include "yolk/reference/kronecker_precondition.hpp"
 
 namespace yolk::oracle {
+
+struct KroneckerGiven {
+    std::span<const float> factor_out;  ///< [blocks, n_out, n_out]
+    std::span<const float> factor_in;   ///< [blocks, n_in, n_in]
+    std::span<const float> gradient;    ///< [blocks, n_out, n_in]
+    float damping = 0.0F;
+};
 
 /// In double: both factors damped and solved for by LU decompositions, without an inverse; zeros for blocks that
 /// `status` calls failed. Tolerances carry those of block_inverse's oracle, of the dampings and of the products through
 /// to the step.
 [[nodiscard]] std::vector<OracleValue> kronecker_precondition_oracle(const KroneckerPreconditionDesc& desc,
-                                                                     const reference::KroneckerInputs& inputs,
-                                                                     const std::vector<std::uint32_t>& status);
+                                                                     const KroneckerGiven& inputs,
+                                                                     std::span<const std::uint32_t> status);
 
 }  // namespace yolk::oracle

@@ -6,12 +6,14 @@
 #include <span>
 #include <vector>
 
+#include "yolk/oracle/element_oracle.hpp"
 #include "yolk/primitives/matmul_i8.hpp"
 
 namespace yolk::oracle {
 
-/// In double by outer products, k outermost and descending; exact as long as sums stay below 2^53.
-[[nodiscard]] std::vector<double> matmul_i8_oracle(const MatmulI8Desc& desc, std::span<const std::int8_t> a,
-                                                   std::span<const std::int8_t> b);
+/// In double by outer products, k outermost and descending; exact as long as sums stay below 2^53; [batch, m, n],
+/// dense.
+[[nodiscard]] std::vector<OracleValue> matmul_i8_oracle(const MatmulI8Desc& desc, std::span<const std::int8_t> a,
+                                                        std::span<const std::int8_t> b);
 
 }  // namespace yolk::oracle

@@ -6,7 +6,7 @@
 
 #include "error_bounds.hpp"
 #include "exact_math_table.hpp"
-#include "yolk/reference/matmul.hpp"
+#include "yolk/reference/matrix_elements.hpp"
 
 namespace yolk::oracle {
 
@@ -38,7 +38,7 @@ struct Dot {
 };
 
 /// Sums and magnitudes of all outputs, k outermost and descending.
-std::vector<Dot> dots_of(const MatmulDesc& d, const reference::MatmulInputs& inputs) {
+std::vector<Dot> dots_of(const MatmulDesc& d, const MatmulGiven& inputs) {
     std::vector<Dot> dots(std::size_t{d.batch} * d.m * d.n);
     for (std::uint32_t k = d.k; k-- > 0;) {
         std::size_t i = 0;
@@ -71,7 +71,7 @@ ActivationOracle activation_oracle(Activation activation, double x) {
     return {};
 }
 
-std::vector<OracleValue> matmul_oracle(const MatmulDesc& desc, const reference::MatmulInputs& inputs) {
+std::vector<OracleValue> matmul_oracle(const MatmulDesc& desc, const MatmulGiven& inputs) {
     const MatmulDesc d = reference::without_dense(desc);
     const std::vector<Dot> dots = dots_of(d, inputs);
     // A term meets its product's rounding and at most k + 1 additions, the bias's included (Higham, Accuracy and

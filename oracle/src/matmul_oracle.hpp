@@ -2,11 +2,11 @@
 // Oracle of the matmul kernels (docs/kernels/matmul.md).
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "yolk/oracle/family.hpp"
 #include "yolk/primitives/matmul.hpp"
-#include "yolk/reference/matmul.hpp"
 
 namespace yolk::oracle {
 
@@ -18,9 +18,13 @@ struct ActivationOracle {
 };
 [[nodiscard]] ActivationOracle activation_oracle(Activation activation, double x);
 
+struct MatmulGiven {
+    std::span<const float> a, b, bias, residual;
+};
+
 /// In double by the outer-product form, k outermost and descending, the activations by the standard library; [batch, m,
 /// n], dense. The tolerance counts the roundings that a term can meet in any order of summation against the sum of the
 /// terms' magnitudes, and what the operand rule may drop.
-[[nodiscard]] std::vector<OracleValue> matmul_oracle(const MatmulDesc& desc, const reference::MatmulInputs& inputs);
+[[nodiscard]] std::vector<OracleValue> matmul_oracle(const MatmulDesc& desc, const MatmulGiven& inputs);
 
 }  // namespace yolk::oracle

@@ -3,10 +3,8 @@
 
 #include <cmath>
 #include <cstddef>
-#include <span>
 
 #include "error_bounds.hpp"
-#include "yolk/reference/natural_gradient.hpp"
 
 namespace yolk::oracle {
 
@@ -47,37 +45,37 @@ ProjectedMatrix projected(const NaturalGradientDesc& desc, std::span<const float
 
 }  // namespace
 
-reference::NaturalGradientOutputs<OracleValue> natural_gradient_oracle(const NaturalGradientDesc& desc,
-                                                                       const reference::NaturalGradientInputs& inputs) {
-    reference::NaturalGradientOutputs<OracleValue> out;
+std::vector<std::vector<OracleValue>> natural_gradient_oracle(const NaturalGradientDesc& desc,
+                                                              std::span<const float> preconditioner,
+                                                              std::span<const float> gradient, float learning_rate) {
+    std::vector<OracleValue> step, preconditioned;
     const std::size_t n = desc.n;
     // The product's rounding and its sum's; with means, two sums and five roundings (weight, product, difference) each.
     const double roundings =
         desc.project_mean ? 3.0 * row_sum_error(n) + 12.0 * kFp32Rounding : row_sum_error(n) + 1.1 * kFp32Rounding;
     for (std::size_t b = 0; b < desc.blocks && n > 0; ++b) {
-        const auto block =
-            desc.identity ? std::span<const float>() : std::span(inputs.preconditioner).subspan(b * n * n, n * n);
+        const auto block = desc.identity ? std::span<const float>() : preconditioner.subspan(b * n * n, n * n);
         const ProjectedMatrix matrix = projected(desc, block);
         for (std::size_t row = 0; row < n; ++row) {
             double sum = 0.0;
             double magnitude = 0.0;
             double dropped = 3.0 * static_cast<double>(n) * kProductFloor;
             for (std::size_t k = n; k-- > 0;) {
-                const double g = inputs.gradient[b * n + k];
+                const double g = gradient[b * n + k];
                 sum += matrix.values[row * n + k] * g;
                 magnitude += matrix.magnitudes[row * n + k] * std::abs(g);
                 // Either factor may count as zero, by what it has, or all that is left of it has, after the mean.
                 if (!desc.identity) dropped += kOperandFloor * (matrix.magnitudes[row * n + k] + 4.0 * std::abs(g));
             }
             const OracleValue value{sum, roundings * magnitude + dropped};
-            const double rate = inputs.learning_rate;
-            out.preconditioned.push_back(value);
-            out.step.push_back(
+            const double rate = learning_rate;
+            preconditioned.push_back(value);
+            step.push_back(
                 {-rate * sum, std::abs(rate) * (value.tolerance + kFp32Rounding * (std::abs(sum) + value.tolerance)) +
                                   kProductFloor});
         }
     }
-    return out;
+    return {step, preconditioned};
 }
 
 }  // namespace yolk::oracle

@@ -7,7 +7,7 @@
 #include "philox_oracle.hpp"
 #include "yolk/core/noise.hpp"
 #include "yolk/oracle/perturbed_linear.hpp"
-#include "yolk/reference/noise.hpp"
+#include "yolk/reference/member_weights.hpp"
 
 namespace yolk::oracle {
 

@@ -11,9 +11,8 @@
 #include "half_values.hpp"
 #include "matmul_i8_oracle.hpp"
 #include "matmul_oracle.hpp"
-#include "yolk/reference/convert.hpp"
-#include "yolk/reference/matmul.hpp"
-#include "yolk/reference/matmul_i8.hpp"
+#include "yolk/reference/matrix_elements.hpp"
+#include "yolk/reference/twin.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -86,8 +85,9 @@ class MatmulElements final : public ElementOracle {
     [[nodiscard]] std::optional<std::uint32_t> twin_at(std::uint64_t element) const override {
         if (d_.determinism != Determinism::Exact) return std::nullopt;
         const One one(*this, place_of(d_, element));
-        const std::vector<float> twin = reference::matmul_twin(one.desc, one.inputs());
-        return is_narrow() ? reference::narrow_twin(d_.out.format, twin)[0] : std::bit_cast<std::uint32_t>(twin[0]);
+        std::uint32_t word = 0;
+        reference::twin_of(one.desc, {one.row, one.column, {}, one.residual, std::span(&word, 1)});
+        return word;
     }
     /// As matmul_oracle's tolerance, with what bounds it for all elements: a sum's magnitudes are at most the product
     /// of the lengths of its row and column (Cauchy and Schwarz), and what the operand rule drops is at most its floor
@@ -120,8 +120,9 @@ class MatmulElements final : public ElementOracle {
             }
             if (d.has_residual) residual = {of.residual_[reference::element_of(d.residual, at.z, at.row, at.column)]};
             desc = {.m = 1, .n = 1, .k = d.k, .has_residual = d.has_residual, .determinism = d.determinism};
+            desc.out.format = d.out.format;
         }
-        [[nodiscard]] reference::MatmulInputs inputs() const { return {row, column, {}, residual}; }
+        [[nodiscard]] MatmulGiven inputs() const { return {row, column, {}, residual}; }
         MatmulDesc desc;
         std::vector<float> row, column, residual;
     };
@@ -170,11 +171,13 @@ class MatmulI8Elements final : public ElementOracle {
     [[nodiscard]] ElementBits bits() const override { return ElementBits::I32; }
     [[nodiscard]] OracleValue at(std::uint64_t element) const override {
         const One one(*this, place_of(d_, element));
-        return {matmul_i8_oracle(one.desc, one.row, one.column)[0], 0.0};
+        return matmul_i8_oracle(one.desc, one.row, one.column)[0];
     }
     [[nodiscard]] std::optional<std::uint32_t> twin_at(std::uint64_t element) const override {
         const One one(*this, place_of(d_, element));
-        return static_cast<std::uint32_t>(reference::matmul_i8_twin(one.desc, one.row, one.column)[0]);
+        std::uint32_t word = 0;
+        reference::twin_of(one.desc, {one.row, one.column, std::span(&word, 1)});
+        return word;
     }
     [[nodiscard]] double most_apart() const override { return 0.0; }
 

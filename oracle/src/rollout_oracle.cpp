@@ -6,7 +6,7 @@
 #include "philox_oracle.hpp"
 #include "rollout_oracle.hpp"
 #include "yolk/core/noise.hpp"
-#include "yolk/reference/noise.hpp"
+#include "yolk/reference/member_weights.hpp"
 
 namespace yolk::oracle {
 

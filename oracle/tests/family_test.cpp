@@ -13,7 +13,7 @@
 
 #include "family_runs.hpp"
 #include "yolk/oracle/families.hpp"
-#include "yolk/reference/noise.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::oracle {
@@ -55,7 +55,7 @@ class FaultyProblem final : public Problem {
     }
     [[nodiscard]] std::vector<Expected> expected() const override {
         Expected expected{.element = ElementType::I32,
-                          .twin = words_of(reference::noise_i32_twin(desc_, {.seed = 42}))};
+                          .twin = reference::twin_result<std::uint32_t>(desc_, {}, NoiseStream{.seed = 42})};
         for (const std::uint32_t word : expected.twin)
             expected.oracle.push_back({static_cast<double>(static_cast<std::int32_t>(word)), 0.0});
         if (fault_ == Fault::Twin) expected.twin[7] ^= 1U;

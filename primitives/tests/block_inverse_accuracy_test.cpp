@@ -49,7 +49,7 @@ TEST_P(block_inverse_accuracy, residuals_are_those_of_eigen) {
     constexpr float kDamping = 1e-5F;
     for (const std::uint32_t n : {1U, 2U, 3U, 7U, 8U, 15U, 16U, 31U, 32U, 33U, 64U, 100U, 129U, 512U}) {
         const std::uint32_t blocks = n == 512 ? 3 : 5;
-        reference::BlockInverseInputs inputs;
+        BlockInverseInputs inputs;
         std::vector<RowMatrix> damped;
         for (std::uint32_t b = 0; b < blocks; ++b) {
             RowMatrix a = fisher(n, std::max(1U, n * (b + 1) / 6), b);

@@ -8,17 +8,33 @@
 
 #include "row_device.hpp"
 #include "yolk/primitives/block_inverse.hpp"
-#include "yolk/reference/block_inverse.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
 
+struct BlockInverseInputs {
+    std::vector<float> in, damping{};
+};
+struct BlockInverseOutputs {
+    std::vector<float> out;
+    std::vector<std::uint32_t> status;
+    std::vector<float> residual;
+};
+
+[[nodiscard]] inline BlockInverseOutputs block_inverse_twin(const BlockInverseDesc& desc,
+                                                            const BlockInverseInputs& inputs) {
+    BlockInverseOutputs twin{std::vector<float>(inputs.in.size()), std::vector<std::uint32_t>(desc.blocks),
+                             std::vector<float>(desc.blocks)};
+    reference::twin_of(desc, {inputs.in, inputs.damping, twin.out, twin.status, twin.residual});
+    return twin;
+}
+
 class BlockInverseTest : public testing::DeviceTest {
    protected:
     /// `scratch_bytes` 0: all that the plan asks for.
-    Result<reference::BlockInverseOutputs> run(const BlockInverseDesc& desc,
-                                               const reference::BlockInverseInputs& inputs,
-                                               std::uint64_t scratch_bytes = 0) {
+    Result<BlockInverseOutputs> run(const BlockInverseDesc& desc, const BlockInverseInputs& inputs,
+                                    std::uint64_t scratch_bytes = 0) {
         const RowBuffers buffers{device(), dispatcher()};
         YOLK_TRY(const BlockInversePlan plan, plan_block_inverse(device(), desc));
         if (scratch_bytes == 0) scratch_bytes = plan.scratch().size_bytes;
@@ -39,7 +55,7 @@ class BlockInverseTest : public testing::DeviceTest {
         bound.record(recorder);
         dispatches_ = recorder.dispatch_count();
         YOLK_TRY_VOID(dispatcher().run(recorder));
-        reference::BlockInverseOutputs outputs;
+        BlockInverseOutputs outputs;
         YOLK_TRY(outputs.out, out.download<float>());
         YOLK_TRY(outputs.status, status.download<std::uint32_t>());
         YOLK_TRY(outputs.residual, residual.download<float>());

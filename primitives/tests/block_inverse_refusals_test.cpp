@@ -102,8 +102,8 @@ std::vector<float> plain_blocks(std::uint32_t n, std::uint32_t blocks) {
 TEST_P(block_inverse_plans, less_scratch_gives_the_same_bits) {
     for (const InverseMode mode : {InverseMode::Spd, InverseMode::Symmetric}) {
         for (const BlockInverseDesc& desc : descs_of_all_styles({.n = 5, .blocks = 23, .mode = mode, .retries = 0})) {
-            const reference::BlockInverseInputs inputs{.in = plain_blocks(5, 23), .damping = {}};
-            const reference::BlockInverseOutputs twin = reference::block_inverse_twin(desc, inputs);
+            const BlockInverseInputs inputs{.in = plain_blocks(5, 23)};
+            const BlockInverseOutputs twin = block_inverse_twin(desc, inputs);
             ASSERT_OK_AND_ASSIGN(const BlockInversePlan plan, plan_block_inverse(device(), desc));
             for (const std::uint64_t bytes : {plan.scratch().least_bytes, plan.scratch().size_bytes / 3}) {
                 ASSERT_OK_AND_ASSIGN(const auto got, run(desc, inputs, bytes));
@@ -148,19 +148,19 @@ TEST_P(block_inverse_plans, blocks_of_different_sizes_in_one_submission) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         ASSERT_OK_AND_ASSIGN(const std::vector<float> out, kept[outputs[i]].download<float>());
         const BlockInverseDesc desc{.n = sizes[i], .blocks = 3, .damping = 1e-3F};
-        const reference::BlockInverseInputs inputs{.in = plain_blocks(sizes[i], 3), .damping = {}};
-        EXPECT_EQ(out, reference::block_inverse_twin(desc, inputs).out) << sizes[i];
+        const BlockInverseInputs inputs{.in = plain_blocks(sizes[i], 3)};
+        EXPECT_EQ(out, block_inverse_twin(desc, inputs).out) << sizes[i];
     }
 }
 
 // Where loops are cut, a block of many rows takes several dispatches for each pass, and comes out the same.
 TEST_P(block_inverse_plans, blocks_of_many_rows) {
     const std::uint32_t n = 129;
-    const reference::BlockInverseInputs inputs{.in = plain_blocks(n, 2), .damping = {}};
+    const BlockInverseInputs inputs{.in = plain_blocks(n, 2)};
     for (const InverseMode mode : {InverseMode::Spd, InverseMode::Symmetric}) {
         const BlockInverseDesc desc{.n = n, .blocks = 2, .mode = mode, .retries = 0};
         ASSERT_OK_AND_ASSIGN(const auto got, run(desc, inputs));
-        const reference::BlockInverseOutputs twin = reference::block_inverse_twin(desc, inputs);
+        const BlockInverseOutputs twin = block_inverse_twin(desc, inputs);
         EXPECT_EQ(got.out, twin.out);
         EXPECT_EQ(got.residual, twin.residual);
         EXPECT_THAT(got.status, ::testing::Each(0U));
@@ -172,10 +172,10 @@ TEST_P(block_inverse_plans, blocks_of_many_rows) {
 TEST_P(block_inverse_plans, symmetric_blocks_of_any_number_of_rows) {
     EXPECT_OK(plan_block_inverse(device(), {.n = 1024, .blocks = 1, .mode = InverseMode::Symmetric}));
     const auto expect_twin = [&](std::uint32_t n) {
-        const reference::BlockInverseInputs inputs{.in = plain_blocks(n, 1), .damping = {}};
+        const BlockInverseInputs inputs{.in = plain_blocks(n, 1)};
         const BlockInverseDesc desc{.n = n, .blocks = 1, .mode = InverseMode::Symmetric};
         ASSERT_OK_AND_ASSIGN(const auto got, run(desc, inputs));
-        const reference::BlockInverseOutputs twin = reference::block_inverse_twin(desc, inputs);
+        const BlockInverseOutputs twin = block_inverse_twin(desc, inputs);
         EXPECT_EQ(got.out, twin.out);
         EXPECT_EQ(got.residual, twin.residual);
         EXPECT_EQ(got.status, twin.status);

@@ -21,7 +21,7 @@ YOLK_FOR_EACH_DEVICE(block_inverse);
 TEST_P(block_inverse, a_diagonal_of_powers_of_two_is_exact) {
     for (const InverseMode mode : {InverseMode::Spd, InverseMode::Symmetric}) {
         for (const BlockInverseDesc& desc : descs_of_all_styles({.n = 2, .blocks = 1, .mode = mode})) {
-            ASSERT_OK_AND_ASSIGN(const auto got, run(desc, {.in = {2.0F, 0.0F, 0.0F, 4.0F}, .damping = {}}));
+            ASSERT_OK_AND_ASSIGN(const auto got, run(desc, {.in = {2.0F, 0.0F, 0.0F, 4.0F}}));
             EXPECT_THAT(got.out, ElementsAre(0.5F, 0.0F, 0.0F, 0.25F));
             EXPECT_THAT(got.status, ElementsAre(0U));
             EXPECT_THAT(got.residual, ElementsAre(0.0F));
@@ -30,7 +30,7 @@ TEST_P(block_inverse, a_diagonal_of_powers_of_two_is_exact) {
 }
 
 TEST_P(block_inverse, an_indefinite_block_is_inverted_or_reported_by_mode) {
-    const reference::BlockInverseInputs inputs{.in = {4.0F, 3.0F, 3.0F, 2.0F}, .damping = {}};
+    const BlockInverseInputs inputs{.in = {4.0F, 3.0F, 3.0F, 2.0F}};
     ASSERT_OK_AND_ASSIGN(const auto symmetric, run({.n = 2, .blocks = 1, .mode = InverseMode::Symmetric}, inputs));
     EXPECT_THAT(symmetric.out, ElementsAre(-2.0F, 3.0F, 3.0F, -4.0F));
     EXPECT_EQ(block_status_of(symmetric.status[0]), BlockStatus::Ok);
@@ -47,7 +47,7 @@ TEST_P(block_inverse, statuses_leave_neighbours_alone) {
     const std::vector<std::vector<float>> bad{{0.0F, 0.0F, 0.0F, 0.0F},      {1.0F, 0.0F, kNan, 1.0F},
                                               {kInfinity, 0.0F, 0.0F, 1.0F}, {0.0F, 0.0F, 1.0F, 0.0F},
                                               {-1.0F, 0.0F, 0.0F, -1.0F},    {1.0F, 0.0F, 1.0F, 1.0F}};
-    reference::BlockInverseInputs inputs;
+    BlockInverseInputs inputs;
     const std::vector<float> good{2.0F, kNan, 0.0F, 8.0F};
     for (const std::vector<float>& block : bad) {
         inputs.in.insert(inputs.in.end(), good.begin(), good.end());
@@ -76,8 +76,8 @@ TEST_P(block_inverse, statuses_leave_neighbours_alone) {
 
 // [[0, 1], [1, 0]] needs a pivot of two rows.
 TEST_P(block_inverse, a_pivot_of_two_rows) {
-    ASSERT_OK_AND_ASSIGN(const auto got, run({.n = 2, .blocks = 1, .mode = InverseMode::Symmetric},
-                                             {.in = {0.0F, 0.0F, 1.0F, 0.0F}, .damping = {}}));
+    ASSERT_OK_AND_ASSIGN(const auto got,
+                         run({.n = 2, .blocks = 1, .mode = InverseMode::Symmetric}, {.in = {0.0F, 0.0F, 1.0F, 0.0F}}));
     EXPECT_THAT(got.out, ElementsAre(0.0F, 1.0F, 1.0F, 0.0F));
     EXPECT_EQ(got.status[0], 0U);
 }
@@ -86,11 +86,11 @@ TEST_P(block_inverse, a_pivot_of_two_rows) {
 TEST_P(block_inverse, scales_change_nothing_else) {
     const std::vector<float> block{3.0F, 0.0F, 0.0F, 1.0F, 2.0F, 0.0F, -1.0F, 0.25F, 5.0F};
     for (const BlockInverseDesc& desc : descs_of_all_styles({.n = 3, .blocks = 1, .damping = 1e-3F})) {
-        ASSERT_OK_AND_ASSIGN(const auto one, run(desc, {.in = block, .damping = {}}));
+        ASSERT_OK_AND_ASSIGN(const auto one, run(desc, {.in = block}));
         for (const int shift : {-104, -20, 40, 104}) {
             std::vector<float> scaled = block;
             for (float& x : scaled) x = std::ldexp(x, shift);
-            ASSERT_OK_AND_ASSIGN(const auto got, run(desc, {.in = scaled, .damping = {}}));
+            ASSERT_OK_AND_ASSIGN(const auto got, run(desc, {.in = scaled}));
             EXPECT_EQ(got.status, one.status) << shift;
             EXPECT_EQ(got.residual, one.residual) << shift;
             for (std::size_t e = 0; e < 9; ++e) EXPECT_EQ(got.out[e], std::ldexp(one.out[e], -shift)) << shift;
@@ -101,7 +101,7 @@ TEST_P(block_inverse, scales_change_nothing_else) {
 // An inverse beyond fp32 is told, not left infinite or zero.
 TEST_P(block_inverse, an_inverse_that_fp32_cannot_hold) {
     for (const BlockInverseDesc& desc : descs_of_all_styles({.n = 1, .blocks = 2})) {
-        ASSERT_OK_AND_ASSIGN(const auto got, run(desc, {.in = {0x1p127F, 0x1p-126F}, .damping = {}}));
+        ASSERT_OK_AND_ASSIGN(const auto got, run(desc, {.in = {0x1p127F, 0x1p-126F}}));
         EXPECT_EQ(block_status_of(got.status[0]), BlockStatus::NotFinite);
         EXPECT_EQ(got.out[0], 0.0F);
         EXPECT_EQ(got.status[1], 0U);
@@ -113,7 +113,7 @@ TEST_P(block_inverse, an_inverse_that_fp32_cannot_hold) {
 TEST_P(block_inverse, retries_are_counted) {
     for (const std::uint32_t retries : {0U, 1U, 4U}) {
         for (const BlockInverseDesc& desc : descs_of_all_styles({.n = 2, .blocks = 1, .retries = retries})) {
-            ASSERT_OK_AND_ASSIGN(const auto got, run(desc, {.in = {1.0F, 0.0F, 1.0F, 1.0F}, .damping = {}}));
+            ASSERT_OK_AND_ASSIGN(const auto got, run(desc, {.in = {1.0F, 0.0F, 1.0F, 1.0F}}));
             EXPECT_EQ(block_status_of(got.status[0]), retries == 0 ? BlockStatus::Singular : BlockStatus::Damped);
             EXPECT_EQ(retries_of(got.status[0]), retries == 0 ? 0U : 1U);
         }
@@ -123,13 +123,13 @@ TEST_P(block_inverse, retries_are_counted) {
 // More blocks than a retry has invocations for, all but one of them on its list.
 TEST_P(block_inverse, many_blocks_are_tried_again) {
     constexpr std::uint32_t kBlocks = 150;
-    reference::BlockInverseInputs inputs;
+    BlockInverseInputs inputs;
     for (std::uint32_t b = 0; b < kBlocks; ++b) {
         for (std::uint32_t e = 0; e < 81; ++e) inputs.in.push_back(b == 7 && e % 10 != 0 ? 0.0F : 1.0F);
     }
     for (const BlockInverseDesc& desc : descs_of_all_styles({.n = 9, .blocks = kBlocks})) {
         ASSERT_OK_AND_ASSIGN(const auto got, run(desc, inputs));
-        const reference::BlockInverseOutputs twin = reference::block_inverse_twin(desc, inputs);
+        const BlockInverseOutputs twin = block_inverse_twin(desc, inputs);
         EXPECT_EQ(got.status, twin.status);
         EXPECT_EQ(got.out, twin.out);
         EXPECT_EQ(got.residual, twin.residual);

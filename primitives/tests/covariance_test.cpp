@@ -7,7 +7,7 @@
 
 #include "row_device.hpp"
 #include "special_floats.hpp"
-#include "yolk/reference/covariance.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -54,16 +54,19 @@ class covariance : public testing::DeviceTest {
         std::vector<float> x;
         bool first = false;
     };
+    struct Average {
+        std::vector<float> covariance;
+        std::vector<std::uint32_t> left_out;
+    };
     /// The average after each of them, and what was left out.
-    Result<std::vector<reference::CovarianceOutputs>> run_steps(const CovarianceDesc& desc,
-                                                                const std::vector<Step>& steps) {
+    Result<std::vector<Average>> run_steps(const CovarianceDesc& desc, const std::vector<Step>& steps) {
         const RowBuffers buffers{device(), dispatcher()};
         const std::uint64_t size_bytes = sizeof(float) * desc.blocks * desc.n * desc.n;
         YOLK_TRY(const CovariancePlan plan, plan_covariance(device(), desc));
         YOLK_TRY(const auto out, buffers.empty(size_bytes, "covariance"));
         YOLK_TRY(const auto left_out, buffers.empty(sizeof(std::uint32_t) * desc.blocks, "left out"));
         YOLK_TRY(const auto scratch, buffers.empty(plan.scratch().size_bytes, "scratch"));
-        std::vector<reference::CovarianceOutputs> all;
+        std::vector<Average> all;
         for (const Step& step : steps) {
             YOLK_TRY(const auto in, buffers.filled(step.x, "x"));
             YOLK_TRY(
@@ -73,19 +76,19 @@ class covariance : public testing::DeviceTest {
             recorder.begin();
             bound.record(recorder, step.first);
             YOLK_TRY_VOID(dispatcher().run(recorder));
-            reference::CovarianceOutputs& outputs = all.emplace_back();
+            Average& outputs = all.emplace_back();
             YOLK_TRY(outputs.covariance, out.download<float>());
             YOLK_TRY(outputs.left_out, left_out.download<std::uint32_t>());
         }
         return all;
     }
-    static std::vector<reference::CovarianceOutputs> twins_of(const CovarianceDesc& desc,
-                                                              const std::vector<Step>& steps) {
-        std::vector<reference::CovarianceOutputs> all;
-        std::vector<float> old;
+    static std::vector<Average> twins_of(const CovarianceDesc& desc, const std::vector<Step>& steps) {
+        std::vector<Average> all;
+        std::vector<float> average(std::size_t{desc.blocks} * desc.n * desc.n);
         for (const Step& step : steps) {
-            all.push_back(reference::covariance_twin(desc, {.x = step.x, .old = old, .first = step.first}));
-            old = all.back().covariance;
+            std::vector<std::uint32_t> left_out(desc.blocks);
+            reference::twin_of(desc, {step.x, average, {}, left_out}, step.first);
+            all.push_back({average, left_out});
         }
         return all;
     }

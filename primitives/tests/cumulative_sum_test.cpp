@@ -10,7 +10,7 @@
 #include "row_device.hpp"
 #include "special_floats.hpp"
 #include "yolk/oracle/family.hpp"
-#include "yolk/reference/cumulative_sum.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -77,7 +77,7 @@ TEST_P(cumulative_sum, long_rows_have_levels_of_chunks) {
     constexpr std::uint32_t kColumns = (1U << 20U) + 1500;
     std::vector<float> in(kColumns);
     for (std::uint32_t k = 0; k < kColumns; ++k) in[k] = static_cast<float>(k % 1009) * 0.37F - 186.0F;
-    const std::vector<float> twin = reference::cumulative_sum_twin({.outer = 1, .columns = kColumns}, in);
+    const auto twin = reference::twin_result<float>(CumulativeSumDesc{.outer = 1, .columns = kColumns}, {in});
     for (const CumulativeSumConfig& config : kConfigs) {
         const CumulativeSumDesc desc{.outer = 1, .columns = kColumns, .config = config};
         ASSERT_OK_AND_ASSIGN(const auto got, run(desc, in));

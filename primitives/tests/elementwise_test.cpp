@@ -11,7 +11,7 @@
 #include "elementwise_fixture.hpp"
 #include "special_floats.hpp"
 #include "yolk/exact/exact_activations.h"
-#include "yolk/reference/elementwise.hpp"
+#include "yolk/reference/twin.hpp"
 
 namespace yolk {
 namespace {
@@ -105,7 +105,7 @@ TEST_P(elementwise, infinities_and_overflow) {
         const ElementwiseDesc desc{.operation = operation, .rows = 1, .columns = 4, .scale = 3.0F};
         const std::vector<float> second = is_binary(operation) ? y : std::vector<float>{};
         ASSERT_OK_AND_ASSIGN(const auto got, run(desc, x, second));
-        EXPECT_EQ(oracle::words_of(got), oracle::words_of(reference::elementwise_twin(desc, x, second)))
+        EXPECT_EQ(oracle::words_of(got), oracle::words_of(reference::twin_result<float>(desc, {x, second})))
             << to_string(operation);
     }
 }

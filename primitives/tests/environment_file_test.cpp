@@ -9,7 +9,7 @@
 #include <string>
 
 #include "yolk/core/hash.hpp"
-#include "yolk/reference/rollout.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -62,7 +62,7 @@ TEST_P(environment_file, plans_keep_what_they_need) {
     RolloutDesc desc{.network = network, .parameters = table, .members = 6, .max_steps = 40};
     std::vector<float> parameters(table.element_count());
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = 0.1F * static_cast<float>(i % 7) - 0.3F;
-    const reference::RolloutTwin twin = reference::rollout_twin(desc, parameters, kEpisodeContext);
+    const auto twin = reference::twin_result<float>(desc, {parameters}, kEpisodeContext);
 
     const std::filesystem::path file = write("gone.glsl", cartpole_text());
     ASSERT_OK_AND_ASSIGN(desc.own_environment, load_environment(file));
@@ -88,7 +88,7 @@ TEST_P(environment_file, plans_keep_what_they_need) {
     ASSERT_OK(dispatcher().run(recorder));
     std::vector<float> got(6);
     ASSERT_OK(dispatcher().download(returns, std::as_writable_bytes(std::span(got))));
-    EXPECT_EQ(got, twin.returns);
+    EXPECT_EQ(got, twin);
 }
 
 TEST_P(environment_file, its_name_hides_no_built_in_one_and_its_numbers_count) {

@@ -7,7 +7,8 @@
 #include "yolk/core/noise.hpp"
 #include "yolk/primitives/es_update.hpp"
 #include "yolk/primitives/es_update_strips.hpp"
-#include "yolk/reference/es_update.hpp"
+#include "yolk/reference/twin.hpp"
+#include "yolk/reference/update_gradient.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -96,7 +97,7 @@ TEST_P(es_update_shares, of_the_parameters_are_the_whole) {
     for (const EsUpdateConfig& config : kShareConfigs) {
         const EsUpdateDesc desc{.parameters = shared_table(), .population = 90, .rank = 3, .config = config};
         const std::vector<std::int8_t> weights = shared_weights(45);
-        const std::vector<float> twin = reference::es_update_twin(desc, weights, kShareSummary, kShareTime);
+        const auto twin = reference::twin_result<float>(desc, {weights, kShareSummary}, kShareTime);
         for (const bool least : {false, true}) {
             ASSERT_OK_AND_ASSIGN(const auto words, words_of(desc, weights, shares, least));
             const auto* floats = reinterpret_cast<const float*>(words.data());
@@ -126,10 +127,12 @@ TEST_P(es_update_shares, of_the_pairs_add_up_to_the_whole) {
                 sums[i] += static_cast<std::int64_t>(words[2 * i] | std::uint64_t{words[2 * i + 1]} << 32U);
             first += count;
         }
-        EXPECT_THAT(sums, ElementsAreArray(reference::es_update_sums_twin(desc, weights, {0, kPairs}, kShareTime)));
+        EXPECT_THAT(sums, ElementsAreArray(reference::twin_result<std::int64_t>(desc, {weights, {}, {}}, kShareTime)));
         std::vector<float> gradient(sums.size());
         reference::es_update_gradient(desc, sums, kShareSummary, kShareTime, gradient);
-        EXPECT_THAT(gradient, ElementsAreArray(reference::es_update_twin(desc, weights, kShareSummary, kShareTime)));
+        desc.output = EsUpdateOutput::Gradient;
+        EXPECT_THAT(gradient,
+                    ElementsAreArray(reference::twin_result<float>(desc, {weights, kShareSummary}, kShareTime)));
     }
 }
 
@@ -143,7 +146,7 @@ std::vector<float> rank_by_rank(const EsUpdateDesc& desc, const std::vector<std:
         EsUpdateDesc of_rank = desc;
         of_rank.parameters = *ParameterTable::create(alike);
         of_rank.rank = parameter.rank == 0 ? desc.rank : parameter.rank;
-        const std::vector<float> twin = reference::es_update_twin(of_rank, weights, kShareSummary, kShareTime);
+        const auto twin = reference::twin_result<float>(of_rank, {weights, kShareSummary}, kShareTime);
         const auto first = static_cast<std::ptrdiff_t>(desc.parameters.offset(ParameterId{id}));
         std::copy_n(twin.begin() + first, parameter.rows * parameter.columns, all.begin() + first);
     }
@@ -190,10 +193,9 @@ TEST_P(es_update_shares, have_sums_beyond_32_bits) {
         const NoiseStream b{.seed = kShareTime.seed, .parameter = 0, .domain = Domain::B, .pair = pair, .time = 5};
         weights[pair] = noise_element(a, 0) * noise_element(b, 0) < 0 ? 127 : -127;
     }
-    const reference::PairRange pairs{.first = 1000, .count = kPairs - 2000};
-    ASSERT_OK_AND_ASSIGN(const auto words,
-                         words_of(desc, weights, {{.first_pair = 1000, .pair_count = pairs.count}}, true));
-    const std::int64_t twin = reference::es_update_sums_twin(desc, weights, pairs, kShareTime)[0];
+    const EsUpdateShare share{.first_pair = 1000, .pair_count = kPairs - 2000};
+    ASSERT_OK_AND_ASSIGN(const auto words, words_of(desc, weights, {share}, true));
+    const std::int64_t twin = reference::twin_result<std::int64_t>(desc, {weights, {}, {}}, kShareTime, share)[0];
     EXPECT_LT(twin, -(std::int64_t{1} << 31U));
     EXPECT_EQ(static_cast<std::int64_t>(words[0] | std::uint64_t{words[1]} << 32U), twin);
 }

@@ -8,10 +8,11 @@
 #include <cmath>
 #include <cstring>
 
+#include "yolk/abi/fitness.h"
 #include "yolk/core/noise.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/named_problem.hpp"
-#include "yolk/reference/es_update.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -129,7 +130,7 @@ TEST_P(es_update, any_scratch_gives_the_same) {
         EXPECT_EQ(plan.scratch().least(), 8 * blocks * unit);
         EXPECT_EQ(es_update_dispatches(plan, plan.scratch().size_bytes), 2U);
         const std::vector<std::int8_t> weights = coherent_weights(45, kWhen);
-        const std::vector<float> twin = reference::es_update_twin(desc, weights, kSummary, kWhen);
+        const auto twin = reference::twin_result<float>(desc, {weights, kSummary}, kWhen);
         for (const std::uint64_t scratch_bytes :
              {plan.scratch().least(), plan.scratch().least() + 4, 20 * unit, 23 * unit, 100 * unit, UINT64_MAX}) {
             ASSERT_OK_AND_ASSIGN(const auto gradient, gradient_of(desc, weights, scratch_bytes));
@@ -162,7 +163,7 @@ TEST_P(es_update, a_table_far_larger_than_its_scratch) {
     EXPECT_EQ(plan.scratch().least(), 6U * 256);
     EXPECT_EQ(es_update_dispatches(plan, plan.scratch().least()), 2U * 38 * 38);
     const std::vector<std::int8_t> weights{127, -3, 0, 55, -127, 1};
-    const std::vector<float> twin = reference::es_update_twin(desc, weights, kSummary, kWhen);
+    const auto twin = reference::twin_result<float>(desc, {weights, kSummary}, kWhen);
     for (const std::uint64_t tiles : {1U, 7U, 200U}) {
         ASSERT_OK_AND_ASSIGN(const auto gradient, gradient_of(desc, weights, tiles * 6 * 256));
         EXPECT_THAT(gradient, ElementsAreArray(twin)) << tiles;
@@ -192,7 +193,7 @@ TEST_P(es_update, staged_sums_are_those_of_integers) {
             .config = EsUpdateConfig{.workgroup_size = 64, .pairs_per_slice = 128, .staged = 1}};
         const std::vector<std::int8_t> weights = coherent_weights(desc.population / 2, kWhen);
         ASSERT_OK_AND_ASSIGN(const auto gradient, gradient_of(desc, weights));
-        EXPECT_THAT(gradient, ElementsAreArray(reference::es_update_twin(desc, weights, kSummary, kWhen))) << rank;
+        EXPECT_EQ(gradient, reference::twin_result<float>(desc, {weights, kSummary}, kWhen)) << rank;
     }
 }
 
@@ -225,7 +226,7 @@ TEST_P(es_update, a_population_of_2_to_the_20) {
     for (std::uint32_t pair = 0; pair < kPairs; ++pair)
         weights[pair] = static_cast<std::int8_t>(pair * 167 % 255 - 127);
     ASSERT_OK_AND_ASSIGN(const auto gradient, gradient_of(desc, weights, 0));  // as many windows as there can be
-    EXPECT_THAT(gradient, ElementsAreArray(reference::es_update_twin(desc, weights, kSummary, kWhen)));
+    EXPECT_EQ(gradient, reference::twin_result<float>(desc, {weights, kSummary}, kWhen));
 }
 
 TEST_P(es_update, equal_fitness_gives_no_update) {
@@ -268,7 +269,7 @@ TEST_P(es_update, sums_beyond_float_and_int32_are_rounded_once) {
             .parameters = one_matrix(1, 1), .population = 2 * pairs, .config = EsUpdateConfig{.pairs_per_slice = 4096}};
         const std::vector<std::int8_t> weights = coherent_weights(pairs, kWhen);
         ASSERT_OK_AND_ASSIGN(const auto gradient, gradient_of(desc, weights));
-        EXPECT_THAT(gradient, ElementsAreArray(reference::es_update_twin(desc, weights, kSummary, kWhen))) << pairs;
+        EXPECT_EQ(gradient, reference::twin_result<float>(desc, {weights, kSummary}, kWhen)) << pairs;
     }
 }
 
@@ -281,7 +282,7 @@ TEST_P(es_update, whole_slices_of_16384_pairs_respect_the_loop_limit) {
                                 .config = EsUpdateConfig{.pairs_per_slice = 16384}};
         const std::vector<std::int8_t> weights(pairs, 127);
         ASSERT_OK_AND_ASSIGN(const auto gradient, gradient_of(desc, weights));
-        EXPECT_THAT(gradient, ElementsAreArray(reference::es_update_twin(desc, weights, kSummary, kWhen))) << rank;
+        EXPECT_EQ(gradient, reference::twin_result<float>(desc, {weights, kSummary}, kWhen)) << rank;
     }
 }
 
@@ -298,7 +299,7 @@ TEST_P(es_update, dispatches_do_not_grow_with_the_layers) {
         EXPECT_EQ(es_update_dispatches(plan, plan.scratch().size_bytes), 2U);
         const std::vector<std::int8_t> weights{100, -7};
         ASSERT_OK_AND_ASSIGN(const auto gradient, gradient_of(desc, weights));
-        EXPECT_THAT(gradient, ElementsAreArray(reference::es_update_twin(desc, weights, kSummary, kWhen)));
+        EXPECT_EQ(gradient, reference::twin_result<float>(desc, {weights, kSummary}, kWhen));
     }
 }
 

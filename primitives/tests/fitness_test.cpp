@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "yolk/core/philox.hpp"
-#include "yolk/reference/fitness.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -78,9 +78,9 @@ std::vector<float> drawn_scores(std::uint32_t count) {
 
 ShapedBytes twin_of(FitnessDesc desc, const std::vector<float>& scores) {
     desc.population = static_cast<std::uint32_t>(scores.size());
-    reference::FitnessTwin twin = reference::fitness_twin(desc, scores);
-    twin.integer_weights.resize(fitness_weights_bytes(desc));
-    return {.weights = twin.integer_weights, .summary = twin.summary};
+    ShapedBytes twin{.weights = std::vector<std::int8_t>(fitness_weights_bytes(desc)), .summary = {}};
+    reference::twin_of(desc, {scores, {}, twin.weights, twin.summary});
+    return twin;
 }
 
 TEST_P(fitness, pair_differences_by_hand) {

@@ -7,7 +7,7 @@
 
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
-#include "yolk/reference/noise.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -60,7 +60,7 @@ TEST_P(noise, pairs_do_not_depend_on_the_range_they_are_made_in) {
 TEST_P(noise, grids_beyond_one_dimension) {
     const NoiseDesc desc{.element_count = 1, .pair_count = 65537, .config = NoiseConfig{.workgroup_size = 1}};
     ASSERT_OK_AND_ASSIGN(const auto got, run<std::int32_t>(desc, kStream));
-    EXPECT_EQ(got, reference::noise_i32_twin(desc, kStream));
+    EXPECT_EQ(got, reference::twin_result<std::int32_t>(desc, {}, kStream));
 }
 
 TEST_P(noise, bad_configurations_are_refused) {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "yolk/reference/optimizer.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -121,7 +121,7 @@ TEST_P(optimizer, many_steps_keep_the_bits_of_the_twin) {
         std::vector<float> twin(desc.element_count, 0.125F);
         ASSERT_OK_AND_ASSIGN(const auto parameters, run_steps(desc, gradient, twin, state, 0.01F, 40));
         for (std::uint32_t step = 0; step < 40; ++step)
-            reference::optimizer_twin(desc, gradient, twin, twin_state, 0.01F, step);
+            reference::twin_of(desc, {gradient, twin, twin_state}, 0.01F, step);
         EXPECT_THAT(parameters, ElementsAreArray(twin)) << to_string(rule);
         EXPECT_THAT(state, ElementsAreArray(twin_state)) << to_string(rule);
     }
@@ -161,7 +161,7 @@ TEST_P(optimizer, a_step_that_is_not_finite_is_skipped_and_counted) {
             std::vector<float> twin_state(4 * optimizer_state_arrays(rule), 0.0F);
             std::uint32_t counted = 0;
             for (std::uint32_t step = 0; step < gradients.size(); ++step)
-                counted += reference::optimizer_twin(desc, gradients[step], twin, twin_state, 0.01F, step);
+                reference::twin_of(desc, {gradients[step], twin, twin_state, counted}, 0.01F, step);
             EXPECT_EQ(counted, 4U);
             EXPECT_THAT(got.parameters, ElementsAreArray(twin)) << to_string(rule) << ' ' << bad;
             EXPECT_THAT(got.state, ElementsAreArray(twin_state)) << to_string(rule) << ' ' << bad;

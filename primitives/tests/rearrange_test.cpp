@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "row_device.hpp"
-#include "yolk/reference/rearrange.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -101,7 +101,8 @@ TEST_P(rearrange, whatever_is_drawn_matches_the_twin) {
             desc.config = RearrangeConfig{.elements_per_load = width};
             if (!space_of(device().info(), desc).check(*desc.config)) continue;
             ASSERT_OK_AND_ASSIGN(const WordList got, run(desc, source));
-            ASSERT_EQ(got, reference::rearrange_twin(desc, source)) << operation_of<RearrangeDesc>().fields.text(desc);
+            ASSERT_EQ(got, reference::twin_result<std::uint32_t>(desc, {source}))
+                << operation_of<RearrangeDesc>().fields.text(desc);
         }
     }
 }
@@ -112,7 +113,7 @@ TEST_P(rearrange, members_stay_apart_where_five_dimensions_do) {
     std::ranges::reverse(desc.dimensions);
     const WordList source = count_up(216);
     ASSERT_OK_AND_ASSIGN(const WordList got, run(desc, source));
-    EXPECT_EQ(got, reference::rearrange_twin(desc, source));
+    EXPECT_EQ(got, reference::twin_result<std::uint32_t>(desc, {source}));
 }
 
 TEST_P(rearrange, nothing_but_fill_needs_no_source) {

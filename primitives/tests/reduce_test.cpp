@@ -8,7 +8,7 @@
 
 #include "row_device.hpp"
 #include "special_floats.hpp"
-#include "yolk/reference/reduce.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -100,7 +100,7 @@ TEST_P(reduce, the_longest_rows) {
             in.back() = 1000.0F;
             const ReduceDesc desc{.operation = operation, .outer = 1, .columns = columns, .config = config};
             ASSERT_OK_AND_ASSIGN(const auto got, run(desc, in));
-            EXPECT_EQ(got, reference::reduce_twin(desc, in));
+            EXPECT_EQ(got, reference::twin_result<std::uint32_t>(desc, {in}));
         }
     }
 }
@@ -118,7 +118,7 @@ TEST_P(reduce, rows_beyond_the_heuristics_loops_get_more_lanes) {
     std::vector<float> in(desc.columns);
     for (std::uint32_t k = 0; k < desc.columns; ++k) in[k] = static_cast<float>(k % 1009) - 500.0F;
     ASSERT_OK_AND_ASSIGN(const auto got, run(desc, in));
-    EXPECT_EQ(got, reference::reduce_twin(desc, in));
+    EXPECT_EQ(got, reference::twin_result<std::uint32_t>(desc, {in}));
 }
 
 // A table of GPUs' defaults: more invocations share a row where rows are few, as long as each has elements.

@@ -9,7 +9,7 @@
 
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
-#include "yolk/reference/rollout.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -39,6 +39,14 @@ struct Outcome {
     std::vector<float> returns;
     std::uint64_t evaluations = 0;
 };
+
+Outcome twin_outcome(const RolloutDesc& desc) {
+    std::vector<std::uint32_t> counters(kEvaluationCounters);
+    Outcome twin{.returns = std::vector<float>(std::size_t{desc.members} * desc.episodes)};
+    reference::twin_of(desc, {parameters_of(desc), twin.returns, counters}, kRolloutContext);
+    twin.evaluations = std::accumulate(counters.begin(), counters.end(), std::uint64_t{0});
+    return twin;
+}
 
 class rollout : public testing::DeviceTest {
    protected:
@@ -112,7 +120,7 @@ TEST_P(rollout, parts_of_a_population_are_the_whole) {
         RolloutDesc desc = network_rollout({4, 8, 2}, 22, 30);
         desc.episodes = 2;
         desc.antithetic = antithetic;
-        const reference::RolloutTwin whole = reference::rollout_twin(desc, parameters_of(desc), kRolloutContext);
+        const Outcome whole = twin_outcome(desc);
         ASSERT_OK_AND_ASSIGN(const RolloutPlan plan, plan_rollout(device(), desc));
         ASSERT_OK_AND_ASSIGN(const Buffers buffers, make_buffers(desc, plan.scratch().size_bytes));
         ASSERT_OK_AND_ASSIGN(const BoundRollout bound, bind(plan, buffers));
@@ -193,7 +201,7 @@ TEST_P(rollout, can_be_recorded_and_submitted_again) {
     ASSERT_OK(dispatcher().run(recorder));
     ASSERT_OK(dispatcher().run(recorder));
     ASSERT_OK_AND_ASSIGN(const Outcome outcome, read(buffers));
-    const reference::RolloutTwin twin = reference::rollout_twin(desc, parameters_of(desc), kRolloutContext);
+    const Outcome twin = twin_outcome(desc);
     EXPECT_EQ(outcome.returns, twin.returns);
     EXPECT_EQ(outcome.evaluations, twin.evaluations);
 }

@@ -4,8 +4,9 @@
 #include <cmath>
 #include <cstddef>
 
+#include "twin_source.hpp"
 #include "yolk/exact/block_scaling.h"
-#include "yolk/reference/block_inverse.hpp"
+#include "yolk/primitives/block_inverse.hpp"
 
 namespace yolk::reference {
 
@@ -16,7 +17,7 @@ namespace abi_bi = abi::block_inverse;
 constexpr float kGrowth = std::bit_cast<float>(0x3F23F07BU);
 
 /// One block on its way.
-struct Twin {
+struct BlockTwin {
     const BlockInverseDesc& desc;
     std::span<const float> in;
     std::size_t n;
@@ -43,7 +44,7 @@ struct Twin {
 };
 
 /// kLive, or the status of what is never attempted.
-std::uint32_t Twin::prepare(float own_damping) {
+std::uint32_t BlockTwin::prepare(float own_damping) {
     std::uint32_t largest = desc.damping_per_block ? std::bit_cast<std::uint32_t>(own_damping) : 0;
     if (largest == exact::kExactSignMask) largest = 0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -64,7 +65,7 @@ std::uint32_t Twin::prepare(float own_damping) {
     return abi_bi::kLive;
 }
 
-void Twin::scale() {
+void BlockTwin::scale() {
     scales.assign(n, 0);
     for (std::size_t i = 0; i < n; ++i) {
         const float x = element(i, i);
@@ -81,13 +82,13 @@ void Twin::scale() {
     }
 }
 
-float Twin::scaled(std::size_t i, std::size_t j) const {
+float BlockTwin::scaled(std::size_t i, std::size_t j) const {
     const float x = element(i, j);
     if (i != j || added == 0.0F) return exact::block_operand(x, -exponent - scales[i] - scales[j]);
     return exact::block_operand(exact::block_damped(x, exponent, added), -2 * scales[i]);
 }
 
-bool Twin::is_held() const {
+bool BlockTwin::is_held() const {
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t j = 0; j < n; ++j) {
             const std::uint32_t bits = result(i, j) & exact::kExactMagnitudeMask;
@@ -99,7 +100,7 @@ bool Twin::is_held() const {
 
 /// L D L^T, then both triangular systems for each column of the identity. The verdict.
 // NOLINTNEXTLINE(readability-function-cognitive-complexity): the loops of one elimination
-std::uint32_t Twin::solve() {
+std::uint32_t BlockTwin::solve() {
     std::vector<float> a(n * n);  // below the diagonal L, above it u
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t j = 0; j <= i; ++j) a[i * n + j] = scaled(i, j);
@@ -192,7 +193,7 @@ void Swept::take(std::size_t p, std::size_t q) {
 }
 
 // NOLINTNEXTLINE(readability-function-cognitive-complexity): the loops of one elimination
-std::uint32_t Twin::sweep() {
+std::uint32_t BlockTwin::sweep() {
     Swept s{.n = n, .a = std::vector<float>(n * n), .done = std::vector<bool>(n, false)};
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t j = 0; j <= i; ++j) s.at(i, j) = scaled(i, j);
@@ -225,7 +226,7 @@ std::uint32_t Twin::sweep() {
     return is_held() ? abi_bi::kPivotGood : abi_bi::kPivotUnheld;
 }
 
-float Twin::residual() const {
+float BlockTwin::residual() const {
     std::vector<float> right(n * n);
     for (std::size_t k = 0; k < n; ++k) {
         for (std::size_t j = 0; j < n; ++j)
@@ -252,7 +253,7 @@ float Twin::residual() const {
 }
 
 /// The status word, with retries.
-std::uint32_t invert(Twin& twin, float own_damping) {
+std::uint32_t invert(BlockTwin& twin, float own_damping) {
     const std::uint32_t code = twin.prepare(own_damping);
     if (code != abi_bi::kLive) return code;
     for (std::uint32_t attempt = 0;; ++attempt) {
@@ -271,24 +272,22 @@ std::uint32_t invert(Twin& twin, float own_damping) {
 
 }  // namespace
 
-BlockInverseOutputs block_inverse_twin(const BlockInverseDesc& desc, const BlockInverseInputs& inputs) {
+void run_twin(const BlockInverseDesc& desc, const HostViews& views) {
     const std::size_t n = desc.n;
-    BlockInverseOutputs outputs;
-    if (n == 0) return outputs;
-    for (std::size_t b = 0; b < desc.blocks; ++b) {
-        Twin twin{.desc = desc,
-                  .in = std::span(inputs.in).subspan(b * n * n, n * n),
-                  .n = n,
-                  .tolerance = static_cast<float>(desc.n + 16) * 0x1p-26F};
-        const std::uint32_t status = invert(twin, desc.damping_per_block ? inputs.damping[b] : 0.0F);
-        outputs.status.push_back(status);
-        outputs.residual.push_back(is_inverted(status) ? twin.residual() : kNoResidual);
-        for (std::size_t i = 0; i < n; ++i) {
-            for (std::size_t j = 0; j < n; ++j)
-                outputs.out.push_back(is_inverted(status) ? std::bit_cast<float>(twin.result(i, j)) : 0.0F);
-        }
+    const auto out = views.out<float>(2), residual = views.out<float>(4);
+    const auto status = views.out<std::uint32_t>(3);
+    for (std::size_t b = 0; n > 0 && b < desc.blocks; ++b) {
+        BlockTwin twin{.desc = desc,
+                       .in = views.in<float>(0).subspan(b * n * n, n * n),
+                       .n = n,
+                       .tolerance = static_cast<float>(desc.n + 16) * 0x1p-26F};
+        const std::uint32_t code = invert(twin, desc.damping_per_block ? views.in<float>(1)[b] : 0.0F);
+        if (!status.empty()) status[b] = code;
+        if (!residual.empty()) residual[b] = is_inverted(code) ? twin.residual() : kNoResidual;
+        for (std::size_t i = 0; i < n * n; ++i)
+            out[b * n * n + i] = is_inverted(code) ? std::bit_cast<float>(twin.result(i / n, i % n)) : 0.0F;
     }
-    return outputs;
 }
+template struct Twin<BlockInverseDesc>;
 
 }  // namespace yolk::reference

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/reference/covariance.hpp"
+#include "yolk/primitives/covariance.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "row_twin.hpp"
+#include "twin_source.hpp"
 #include "yolk/exact/exact_math.h"
-#include "yolk/reference/matmul.hpp"
+#include "yolk/primitives/matmul.hpp"
+#include "yolk/reference/matrix_elements.hpp"
 
 namespace yolk::reference {
 
@@ -27,7 +30,7 @@ Weights weights_of(const CovarianceDesc& desc, bool first) {
     return weights;
 }
 
-std::vector<std::uint32_t> left_out_twin(const CovarianceDesc& desc, const std::vector<float>& sums) {
+std::vector<std::uint32_t> left_out_twin(const CovarianceDesc& desc, std::span<const float> sums) {
     std::vector<std::uint32_t> left_out(desc.blocks, 0);
     const std::size_t n = desc.n;
     for (std::size_t b = 0; b < desc.blocks && n > 0; ++b) {
@@ -38,8 +41,8 @@ std::vector<std::uint32_t> left_out_twin(const CovarianceDesc& desc, const std::
     return left_out;
 }
 
-std::vector<float> damped_twin(const CovarianceDesc& desc, const std::vector<float>& covariance) {
-    std::vector<float> damped = covariance;
+void damp(const CovarianceDesc& desc, std::span<const float> covariance, std::span<float> damped) {
+    std::ranges::copy(covariance, damped.begin());
     const std::size_t n = desc.n;
     const auto weight = static_cast<float>(static_cast<double>(desc.damping) / desc.n);
     for (std::size_t b = 0; b < desc.blocks; ++b) {
@@ -49,7 +52,6 @@ std::vector<float> damped_twin(const CovarianceDesc& desc, const std::vector<flo
         const float shift = desc.damping_kind == CovarianceDamping::Relative ? exact_flush(weighted) : desc.damping;
         for (std::size_t k = 0; k < n; ++k) block[k * (n + 1)] += shift;
     }
-    return damped;
 }
 
 }  // namespace
@@ -61,31 +63,34 @@ std::size_t covariance_element(const CovarianceDesc& desc, std::uint32_t block, 
     return desc.offset + block * block_stride + sample * stride + column;
 }
 
-CovarianceOutputs covariance_twin(const CovarianceDesc& desc, const CovarianceInputs& inputs) {
+/// Matmul's (an ascending chain over the samples), then the kernels' steps.
+void run_twin(const CovarianceDesc& desc, const HostViews& views, OrDefault<bool> first) {
     MatmulDesc product{.m = desc.n, .n = desc.n, .k = desc.samples, .batch = desc.blocks};
     product.a = product.b = {.offset = desc.offset, .stride = desc.stride, .batch_stride = desc.block_stride};
     product.a.transposed = true;
-    CovarianceOutputs out;
-    out.covariance = matmul_twin(product, {.a = inputs.x, .b = inputs.x, .bias = {}, .residual = {}});
-    const Weights weights = weights_of(desc, inputs.first);
+    const auto covariance = views.out<float>(1), damped = views.out<float>(2);
+    std::vector<float> sums(covariance.size());
+    run_twin(product, {views[0], views[0], {}, {}, sums});
+    const Weights weights = weights_of(desc, first.value);
     const auto decay = static_cast<float>(weights.decay);
     const auto weight = static_cast<float>(weights.fresh);
-    if (desc.average) out.left_out = left_out_twin(desc, out.covariance);
-    for (std::size_t i = 0; i < out.covariance.size(); ++i) {
-        if (desc.average && out.left_out[i / (std::size_t{desc.n} * desc.n)] == 1) {
-            out.covariance[i] = weights.keeps_old ? inputs.old[i] : 0.0F;
+    const auto left_out = desc.average ? left_out_twin(desc, sums) : std::vector<std::uint32_t>();
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+        if (desc.average && left_out[i / (std::size_t{desc.n} * desc.n)] == 1) {
+            covariance[i] = weights.keeps_old ? covariance[i] : 0.0F;
             continue;
         }
-        const float fresh = out.covariance[i] * weight;
+        const float fresh = sums[i] * weight;
         float kept = 0.0F;
         if (weights.keeps_old) {
-            const float old = exact_flush(inputs.old[i]) * decay;
+            const float old = exact_flush(covariance[i]) * decay;
             kept = exact_flush(old);
         }
-        out.covariance[i] = kept + exact_flush(fresh);
+        covariance[i] = kept + exact_flush(fresh);
     }
-    if (desc.damping_kind != CovarianceDamping::None) out.damped = damped_twin(desc, out.covariance);
-    return out;
+    if (!damped.empty()) damp(desc, covariance, damped);
+    copy_wanted<std::uint32_t>(left_out, views.out<std::uint32_t>(3));
 }
+template struct Twin<CovarianceDesc>;
 
 }  // namespace yolk::reference

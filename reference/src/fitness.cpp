@@ -7,12 +7,22 @@
 #include <limits>
 #include <numeric>
 
+#include "twin_source.hpp"
+#include "yolk/core/shape.hpp"
 #include "yolk/exact/exact_math.h"
-#include "yolk/reference/fitness.hpp"
+#include "yolk/primitives/fitness.hpp"
 #include "yolk/reference/fitness_summary.hpp"
 
 namespace yolk::reference {
 namespace {
+
+/// One weight per pair (or member), of one of the two kinds.
+struct FitnessTwin {
+    std::vector<float> scores;
+    std::vector<std::int8_t> integer_weights;
+    std::vector<float> float_weights;
+    abi::fitness::Summary summary{};
+};
 
 /// 127 part / whole to the nearest integer, ties to even: IEEE's remainder is exact, and so is what it leaves.
 int rounded_share(double part, double whole) {
@@ -195,10 +205,10 @@ void weigh_floats(const FitnessDesc& desc, const Population& all, FitnessTwin& t
 
 }  // namespace
 
-FitnessTwin fitness_twin(const FitnessDesc& desc, std::span<const float> returns) {
+void run_twin(const FitnessDesc& desc, const HostViews& views) {
     FitnessTwin twin;
     for (std::size_t member = 0; member < desc.population; ++member)
-        twin.scores.push_back(score_of(desc, returns, member));
+        twin.scores.push_back(score_of(desc, views.in<float>(0), member));
     add_extremes(twin.scores, twin.summary);
     const Population all = population_of(twin.scores, twin.summary);
     twin.summary.mean = all.mean();
@@ -210,7 +220,15 @@ FitnessTwin fitness_twin(const FitnessDesc& desc, std::span<const float> returns
         case FitnessRule::ZScore:
         case FitnessRule::GroupZScore: weigh_floats(desc, all, twin); break;
     }
-    return twin;
+    twin.integer_weights.resize(round_up(twin.integer_weights.size(), 4));
+    copy_wanted<float>(twin.scores, views.out<float>(1));
+    if (is_integer_rule(desc.rule)) {
+        copy_wanted<std::int8_t>(twin.integer_weights, views.out<std::int8_t>(2));
+    } else {
+        copy_wanted<float>(twin.float_weights, views.out<float>(2));
+    }
+    for (abi::fitness::Summary& summary : views.out<abi::fitness::Summary>(3)) summary = twin.summary;
 }
+template struct Twin<FitnessDesc>;
 
 }  // namespace yolk::reference

@@ -5,9 +5,10 @@
 #include <limits>
 
 #include "row_twin.hpp"
+#include "twin_source.hpp"
 #include "yolk/exact/exact_math.h"
-#include "yolk/reference/inverse_sqrt.hpp"
-#include "yolk/reference/matmul.hpp"
+#include "yolk/primitives/inverse_sqrt.hpp"
+#include "yolk/primitives/matmul.hpp"
 
 namespace yolk::reference {
 namespace {
@@ -39,16 +40,19 @@ class TwinBlock {
         z_ = product(zy, z_);
     }
 
-    void append_to(InverseSqrtOutputs& out) const {
+    void write(std::size_t block, const HostViews& views) const {
+        const auto out = views.out<float>(1).subspan(block * z_.size(), z_.size());
         const bool failed = status_ > InverseSqrtStatus::NotConverged;
         for (std::size_t i = 0; i < z_.size(); ++i) {
             const std::size_t mirror = i % n_ * n_ + i / n_;
             const float sum = 0.5F * frozen(z_[i]) + 0.5F * frozen(z_[mirror]);
             const float scaled = sum * root_;
-            out.out.push_back(failed ? 0.0F : exact_flush(scaled));
+            out[i] = failed ? 0.0F : exact_flush(scaled);
         }
-        out.status.push_back(static_cast<std::uint32_t>(status_) | iterations_ << 8U);
-        out.residual.push_back(residual_);
+        const auto status = views.out<std::uint32_t>(2);
+        const auto residual = views.out<float>(3);
+        if (!status.empty()) status[block] = static_cast<std::uint32_t>(status_) | iterations_ << 8U;
+        if (!residual.empty()) residual[block] = residual_;
     }
 
    private:
@@ -58,8 +62,9 @@ class TwinBlock {
         return iterations_ < desc_.max_iterations ? exact::exact_flush_operand(value) + 0.0F : value;
     }
     [[nodiscard]] std::vector<float> product(const std::vector<float>& a, const std::vector<float>& b) const {
-        return matmul_twin({.m = desc_.n, .n = desc_.n, .k = desc_.n, .a = {}, .b = {}, .out = {}, .residual = {}},
-                           {.a = a, .b = b, .bias = {}, .residual = {}});
+        std::vector<float> out(a.size());
+        run_twin(MatmulDesc{.m = desc_.n, .n = desc_.n, .k = desc_.n}, {a, b, {}, {}, out});
+        return out;
     }
 
     void damp() {
@@ -126,16 +131,15 @@ class TwinBlock {
 
 }  // namespace
 
-InverseSqrtOutputs inverse_sqrt_twin(const InverseSqrtDesc& desc, const std::vector<float>& in) {
-    InverseSqrtOutputs out;
+/// Matmul's products and the order of rows.glsl.
+void run_twin(const InverseSqrtDesc& desc, const HostViews& views) {
     const std::size_t elements = std::size_t{desc.n} * desc.n;
-    if (elements == 0) return out;
-    for (std::size_t b = 0; b < desc.blocks; ++b) {
-        TwinBlock block(desc, std::span(in).subspan(b * elements, elements));
+    for (std::size_t b = 0; elements > 0 && b < desc.blocks; ++b) {
+        TwinBlock block(desc, views.in<float>(0).subspan(b * elements, elements));
         for (std::uint32_t iteration = 1; iteration <= desc.max_iterations; ++iteration) block.iterate(iteration);
-        block.append_to(out);
+        block.write(b, views);
     }
-    return out;
 }
+template struct Twin<InverseSqrtDesc>;
 
 }  // namespace yolk::reference

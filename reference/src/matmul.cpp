@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/reference/matmul.hpp"
+#include "yolk/primitives/matmul.hpp"
 
+#include "format_floats.hpp"
+#include "twin_source.hpp"
 #include "yolk/exact/exact_activations.h"
+#include "yolk/reference/matrix_elements.hpp"
 
 namespace yolk::reference {
 
@@ -45,25 +48,33 @@ MatmulDesc without_dense(const MatmulDesc& desc) {
     return d;
 }
 
-std::vector<float> matmul_twin(const MatmulDesc& desc, const MatmulInputs& inputs) {
+/// Of Determinism::Exact: fp32, one ascending chain over k, then the epilogue.
+void run_twin(const MatmulDesc& desc, const HostViews& views) {
     const MatmulDesc d = without_dense(desc);
-    std::vector<float> out;
+    const FormatFloats of_a(views[0], d.a.format), of_b(views[1], d.b.format);
+    const std::span<const float> left = of_a.values(), right = of_b.values();
+    const auto bias = views.in<float>(2), residual = views.in<float>(3);
+    const bool narrow = d.out.format != FloatFormat::F32;
+    std::vector<float> sums(narrow ? std::size_t{d.batch} * d.m * d.n : 0);  // one of 16 bits is dense
+    const std::span<float> out = narrow ? std::span(sums) : views.out<float>(4);
+    const std::size_t a_step = d.a.transposed ? d.a.stride : 1, b_step = d.b.transposed ? 1 : d.b.stride;
     for_each_output(d, [&](const Index& at) {
         float sum = 0.0F;
-        for (std::uint32_t k = 0; k < d.k; ++k) {
-            const float a = exact::exact_flush_operand(inputs.a[element_of(d.a, at.z, at.row, k)]);
-            const float b = exact::exact_flush_operand(inputs.b[element_of(d.b, at.z, k, at.column)]);
+        const std::size_t a_first = element_of(d.a, at.z, at.row, 0), b_first = element_of(d.b, at.z, 0, at.column);
+        for (std::size_t k = 0; k < d.k; ++k) {
+            const float a = exact::exact_flush_operand(left[a_first + k * a_step]);
+            const float b = exact::exact_flush_operand(right[b_first + k * b_step]);
             const float product = a * b;
             sum = sum + product;
         }
-        if (d.has_bias) sum = sum + exact::exact_flush_operand(inputs.bias[bias_of(d, at)]);
+        if (d.has_bias) sum = sum + exact::exact_flush_operand(bias[bias_of(d, at)]);
         float value = exact::exact_activate(static_cast<std::uint32_t>(d.activation), sum);
         if (d.has_residual)
-            value =
-                value + exact::exact_flush_operand(inputs.residual[element_of(d.residual, at.z, at.row, at.column)]);
-        out.push_back(value);
+            value = value + exact::exact_flush_operand(residual[element_of(d.residual, at.z, at.row, at.column)]);
+        out[element_of(d.out, at.z, at.row, at.column)] = value;
     });
-    return out;
+    if (narrow) copy_wanted<std::uint32_t>(narrow_twin(d.out.format, sums), views.out<std::uint32_t>(4));
 }
+template struct Twin<MatmulDesc>;
 
 }  // namespace yolk::reference

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/reference/matmul_i8.hpp"
+#include "yolk/primitives/matmul_i8.hpp"
+
+#include "twin_source.hpp"
+#include "yolk/reference/matrix_elements.hpp"
 
 namespace yolk::reference {
 
@@ -37,11 +40,11 @@ MatmulI8Desc without_dense(const MatmulI8Desc& desc) {
     return resolved;
 }
 
-std::vector<std::int32_t> matmul_i8_twin(const MatmulI8Desc& desc, std::span<const std::int8_t> a,
-                                         std::span<const std::int8_t> b) {
+/// Word by word, products in int32.
+void run_twin(const MatmulI8Desc& desc, const HostViews& views) {
     const MatmulI8Desc d = without_dense(desc);
-    std::vector<std::int32_t> out;
-    out.reserve(std::size_t{d.batch} * d.m * d.n);
+    const auto a = views.in<std::int8_t>(0), b = views.in<std::int8_t>(1);
+    const auto out = views.out<std::int32_t>(2);
     for (std::uint32_t z = 0; z < d.batch; ++z) {
         for (std::uint32_t i = 0; i < d.m; ++i) {
             for (std::uint32_t j = 0; j < d.n; ++j) {
@@ -53,11 +56,11 @@ std::vector<std::int32_t> matmul_i8_twin(const MatmulI8Desc& desc, std::span<con
                     const std::uint32_t b_word = word_at(b, element_of(d.b, z, j, k));
                     for (std::uint32_t q = 0; q < 4; ++q) sum += byte_of(a_word, q) * byte_of(b_word, q);
                 }
-                out.push_back(sum);
+                out[element_of(d.out, z, i, j)] = sum;
             }
         }
     }
-    return out;
 }
+template struct Twin<MatmulI8Desc>;
 
 }  // namespace yolk::reference

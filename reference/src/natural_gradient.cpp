@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/reference/natural_gradient.hpp"
+#include "yolk/primitives/natural_gradient.hpp"
 
 #include <cstddef>
 #include <span>
 
 #include "row_twin.hpp"
+#include "twin_source.hpp"
 #include "yolk/exact/exact_math.h"
 
 namespace yolk::reference {
@@ -26,18 +27,18 @@ void project_twin(std::span<float> values, bool projects) {
 
 }  // namespace
 
-NaturalGradientOutputs<float> natural_gradient_twin(const NaturalGradientDesc& desc,
-                                                    const NaturalGradientInputs& inputs) {
-    NaturalGradientOutputs<float> out;
+/// In the order of rows.glsl.
+void run_twin(const NaturalGradientDesc& desc, const HostViews& views, float learning_rate) {
+    const auto step = views.out<float>(2), preconditioned = views.out<float>(3);
     const std::size_t n = desc.n;
     for (std::size_t b = 0; b < desc.blocks && n > 0; ++b) {
-        const auto given = std::span(inputs.gradient).subspan(b * n, n);
+        const auto given = views.in<float>(1).subspan(b * n, n);
         std::vector<float> vector(given.begin(), given.end());
         if (!desc.identity) {
             if (desc.project_mean) project_twin(vector, true);
             std::vector<float> product(n);
             for (std::size_t row = 0; row < n; ++row) {
-                const float* matrix_row = inputs.preconditioner.data() + (b * n + row) * n;
+                const float* matrix_row = views.in<float>(0).data() + (b * n + row) * n;
                 product[row] = row_sum_twin(n, [&](std::size_t k) {
                     return exact_flush_operand(matrix_row[k]) * exact_flush_operand(vector[k]);
                 });
@@ -45,13 +46,13 @@ NaturalGradientOutputs<float> natural_gradient_twin(const NaturalGradientDesc& d
             vector = product;
         }
         if (desc.identity || desc.project_mean) project_twin(vector, desc.project_mean);
-        for (const float value : vector) {
-            const float moved = value * -inputs.learning_rate;
-            out.step.push_back(exact_flush(moved));
-            out.preconditioned.push_back(value);
+        for (std::size_t i = 0; i < n; ++i) {
+            const float moved = vector[i] * -learning_rate;
+            step[b * n + i] = exact_flush(moved);
+            if (!preconditioned.empty()) preconditioned[b * n + i] = vector[i];
         }
     }
-    return out;
 }
+template struct Twin<NaturalGradientDesc>;
 
 }  // namespace yolk::reference

@@ -1,43 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/reference/noise.hpp"
+#include "yolk/primitives/noise.hpp"
 
 #include <bit>
-#include <cstddef>
 
+#include "member_streams.hpp"
+#include "twin_source.hpp"
 #include "yolk/abi/noise.h"
 
 namespace yolk::reference {
 
-namespace {
-
-// Calls element(flat index, noise) for [pair_count, element_count].
-template <class Element>
-void for_each_element(const NoiseDesc& desc, NoiseStream stream, Element&& element) {
-    std::size_t flat = 0;
-    for (std::uint32_t p = 0; p < desc.pair_count; ++p, ++stream.pair) {
-        const std::size_t end = flat + desc.element_count;
-        for (std::uint32_t block = 0; flat < end; ++block) {
-            for (const std::int8_t noise : noise_block(stream, block)) {
-                if (flat < end) element(flat++, noise);
+/// Pair by pair from stream.pair on.
+void run_twin(const NoiseDesc& desc, const HostViews& views, const NoiseStream& stream) {
+    const auto scale = std::bit_cast<float>(abi::noise::kNoiseScaleBits);
+    NoiseStream of_pair = stream;
+    for (std::size_t p = 0; p < desc.pair_count; ++p, ++of_pair.pair) {
+        const std::vector<std::int32_t> noise = noise_elements<std::int32_t>(of_pair, desc.element_count);
+        for (std::size_t i = 0; i < noise.size(); ++i) {
+            const std::size_t flat = p * noise.size() + i;
+            if (desc.format == NoiseFormat::I32) {
+                views.out<std::int32_t>(0)[flat] = noise[i];
+            } else {
+                views.out<float>(0)[flat] = static_cast<float>(noise[i]) * scale;
             }
         }
     }
 }
-
-}  // namespace
-
-std::vector<std::int32_t> noise_i32_twin(const NoiseDesc& desc, const NoiseStream& stream) {
-    std::vector<std::int32_t> out(std::size_t{desc.element_count} * desc.pair_count);
-    for_each_element(desc, stream, [&](std::size_t flat, std::int8_t noise) { out[flat] = noise; });
-    return out;
-}
-
-std::vector<float> noise_f32_twin(const NoiseDesc& desc, const NoiseStream& stream) {
-    const auto scale = std::bit_cast<float>(abi::noise::kNoiseScaleBits);
-    std::vector<float> out(std::size_t{desc.element_count} * desc.pair_count);
-    for_each_element(desc, stream,
-                     [&](std::size_t flat, std::int8_t noise) { out[flat] = static_cast<float>(noise) * scale; });
-    return out;
-}
+template struct Twin<NoiseDesc>;
 
 }  // namespace yolk::reference

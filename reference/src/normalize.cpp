@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/reference/normalize.hpp"
+#include "yolk/primitives/normalize.hpp"
 
 #include <cmath>
-#include <span>
 
 #include "row_twin.hpp"
+#include "twin_source.hpp"
 #include "yolk/exact/exact_math.h"
 
 namespace yolk::reference {
@@ -12,27 +12,14 @@ namespace yolk::reference {
 namespace {
 
 /// The part of a scale or bias that belongs to a member; empty where there is none.
-std::span<const float> of_member(const NormalizeDesc& desc, RowVector kind, const std::vector<float>& vector,
+std::span<const float> of_member(const NormalizeDesc& desc, RowVector kind, std::span<const float> vector,
                                  std::size_t member) {
     if (kind == RowVector::None) return {};
-    return std::span(vector).subspan(kind == RowVector::PerMember ? member * desc.columns : 0, desc.columns);
-}
-
-/// row(inputs, scale, bias)
-template <class Row>
-void for_each_normalized_row(const NormalizeDesc& desc, const NormalizeInputs& inputs, Row&& row) {
-    if (desc.columns == 0) return;
-    for (std::size_t member = 0; member < desc.members; ++member) {
-        for (std::size_t r = 0; r < desc.rows; ++r) {
-            const std::size_t first = (member * desc.rows + r) * desc.columns;
-            row(std::span(inputs.in).subspan(first, desc.columns), of_member(desc, desc.scale, inputs.scale, member),
-                of_member(desc, desc.bias, inputs.bias, member));
-        }
-    }
+    return vector.subspan(kind == RowVector::PerMember ? member * desc.columns : 0, desc.columns);
 }
 
 void normalize_row_twin(const NormalizeDesc& desc, std::span<const float> row, std::span<const float> scale,
-                        std::span<const float> bias, std::vector<float>& out) {
+                        std::span<const float> bias, std::span<float> out) {
     const float factor = 1.0F / static_cast<float>(desc.columns);
     const auto value = [&](std::size_t k) { return exact::exact_flush_operand(row[k]); };
     const bool is_layer = desc.rule == NormalizeRule::Layer;
@@ -48,19 +35,22 @@ void normalize_row_twin(const NormalizeDesc& desc, std::span<const float> row, s
         float y = deviation(k) * inverse;
         if (!scale.empty()) y = exact::exact_flush(y * exact::exact_flush_operand(scale[k]));
         if (!bias.empty()) y = y + exact::exact_flush_operand(bias[k]);
-        out.push_back(is_finite ? y : row_nan());
+        out[k] = is_finite ? y : row_nan();
     }
 }
 
 }  // namespace
 
-std::vector<float> normalize_twin(const NormalizeDesc& desc, const NormalizeInputs& inputs) {
-    std::vector<float> out;
-    for_each_normalized_row(desc, inputs,
-                            [&](std::span<const float> row, std::span<const float> scale, std::span<const float> bias) {
-                                normalize_row_twin(desc, row, scale, bias, out);
-                            });
-    return out;
+void run_twin(const NormalizeDesc& desc, const HostViews& views) {
+    const auto in = views.in<float>(0);
+    const auto out = views.out<float>(3);
+    for (std::size_t first = 0; first < in.size(); first += desc.columns) {
+        const std::size_t member = first / desc.columns / desc.rows;
+        normalize_row_twin(desc, in.subspan(first, desc.columns),
+                           of_member(desc, desc.scale, views.in<float>(1), member),
+                           of_member(desc, desc.bias, views.in<float>(2), member), out.subspan(first, desc.columns));
+    }
 }
+template struct Twin<NormalizeDesc>;
 
 }  // namespace yolk::reference

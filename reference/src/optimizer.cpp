@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/reference/optimizer.hpp"
+#include "yolk/primitives/optimizer.hpp"
 
 #include <algorithm>
 #include <cmath>
 
+#include "twin_source.hpp"
 #include "yolk/exact/exact_math.h"
 
 namespace yolk::reference {
@@ -33,8 +34,9 @@ float adam_twin(const OptimizerDesc& desc, float g, float& m, float& v, float un
 
 }  // namespace
 
-std::uint32_t optimizer_twin(const OptimizerDesc& desc, std::span<const float> gradient, std::span<float> parameters,
-                             std::span<float> state, float learning_rate, std::uint32_t step) {
+void run_twin(const OptimizerDesc& desc, const HostViews& views, float learning_rate, std::uint32_t step) {
+    const auto gradient = views.in<float>(0);
+    const auto parameters = views.out<float>(1), state = views.out<float>(2);
     const std::uint64_t t = std::uint64_t{step} + 1;
     const float unbias1 = unbias_twin(desc.beta1, t);
     const float unbias2 = unbias_twin(desc.beta2, t);
@@ -56,7 +58,8 @@ std::uint32_t optimizer_twin(const OptimizerDesc& desc, std::span<const float> g
         if (arrays > 1) state[parameters.size() + i] = v;
         parameters[i] = exact::exact_flush_operand(moved);
     }
-    return skipped;
+    for (std::uint32_t& count : views.out<std::uint32_t>(3)) count += skipped;
 }
+template struct Twin<OptimizerDesc>;
 
 }  // namespace yolk::reference

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/reference/perturbed_linear.hpp"
+#include "yolk/primitives/perturbed_linear.hpp"
 
 #include <cmath>
 #include <cstddef>
 
-#include "yolk/core/noise.hpp"
+#include "format_floats.hpp"
+#include "member_streams.hpp"
+#include "twin_source.hpp"
 #include "yolk/exact/exact_activations.h"
 #include "yolk/exact/exact_math.h"
-#include "yolk/reference/noise.hpp"
+#include "yolk/reference/member_weights.hpp"
 
 namespace yolk::reference {
 
@@ -17,21 +19,14 @@ namespace {
 std::uint32_t inner(const PerturbedLinearDesc& desc) { return desc.transposed ? desc.out : desc.in; }
 std::uint32_t outer(const PerturbedLinearDesc& desc) { return desc.transposed ? desc.in : desc.out; }
 
-/// Row o of what x is multiplied with: a row of W, transposed a column.
-template <class T>
-std::vector<T> row_of(const PerturbedLinearDesc& desc, std::span<const T> weights, std::size_t o) {
-    std::vector<T> row(inner(desc));
-    for (std::size_t k = 0; k < row.size(); ++k)
-        row[k] = desc.transposed ? weights[k * desc.in + o] : weights[o * desc.in + k];
-    return row;
-}
-
-NoiseStream stream_of(const PerturbedLinearDesc& desc, const NoiseContext& when, Domain domain, std::int32_t member) {
-    return {.seed = when.seed,
-            .parameter = desc.parameter.value,
-            .domain = domain,
-            .pair = static_cast<std::uint32_t>(member) / (desc.antithetic ? 2 : 1),
-            .time = when.time};
+/// The columns of W, one after the other.
+std::vector<float> columns_of(const PerturbedLinearDesc& desc, std::span<const float> weights) {
+    std::vector<float> columns;
+    columns.reserve(weights.size());
+    for (std::size_t column = 0; column < desc.in; ++column) {
+        for (std::size_t row = 0; row < desc.out; ++row) columns.push_back(weights[row * desc.in + column]);
+    }
+    return columns;
 }
 
 std::span<const float> input_row(const PerturbedLinearDesc& desc, std::span<const float> input, std::uint32_t m,
@@ -40,11 +35,10 @@ std::span<const float> input_row(const PerturbedLinearDesc& desc, std::span<cons
     return input.subspan(index * inner(desc), inner(desc));
 }
 
-// Noise of [count, rank] as floats.
-std::vector<float> noise_matrix(const PerturbedLinearDesc& desc, const NoiseStream& stream, std::uint32_t count) {
-    const NoiseDesc noise{.element_count = count * desc.rank, .pair_count = 1};
-    const std::vector<std::int32_t> integers = noise_i32_twin(noise, stream);
-    return {integers.begin(), integers.end()};
+/// Noise of a member's matrix, [count, rank].
+std::vector<float> noise_matrix(const PerturbedLinearDesc& desc, const NoiseContext& when, Domain domain,
+                                std::int32_t member, std::size_t count) {
+    return noise_elements<float>(member_stream(desc, when, domain, member), count * desc.rank);
 }
 
 // x B, times +-scale: the operands of the second half.
@@ -85,29 +79,30 @@ float twin_scale(const PerturbedLinearDesc& desc, const NoiseContext& when, std:
 
 }  // namespace
 
-std::vector<float> perturbed_linear_twin(const PerturbedLinearDesc& desc, std::span<const float> weights,
-                                         std::span<const float> input, const NoiseContext& when,
-                                         std::int32_t first_member) {
-    std::vector<float> output;
-    output.reserve(std::size_t{desc.members} * desc.rows * outer(desc));
+void run_twin(const PerturbedLinearDesc& desc, const HostViews& views, const NoiseContext& when,
+              OrDefault<std::int32_t> first_member) {
+    const FormatFloats weights(views[0], desc.weights_format), input(views[1], desc.input_format);
+    const std::vector<float> columns = desc.transposed ? columns_of(desc, weights.values()) : std::vector<float>();
+    const std::span<const float> lines = desc.transposed ? columns : weights.values();
+    float* next = views.out<float>(2).data();
     const Domain of_inner = desc.transposed ? Domain::A : Domain::B;
     const Domain of_outer = desc.transposed ? Domain::B : Domain::A;
     for (std::uint32_t m = 0; m < desc.members; ++m) {
-        const std::int32_t member = first_member + static_cast<std::int32_t>(m);
-        const std::vector<float> a = noise_matrix(desc, stream_of(desc, when, of_outer, member), outer(desc));
-        const std::vector<float> b = noise_matrix(desc, stream_of(desc, when, of_inner, member), inner(desc));
+        const std::int32_t member = first_member.value + static_cast<std::int32_t>(m);
+        const std::vector<float> a = noise_matrix(desc, when, of_outer, member, outer(desc));
+        const std::vector<float> b = noise_matrix(desc, when, of_inner, member, inner(desc));
         for (std::uint32_t row = 0; row < desc.rows; ++row) {
-            const std::span<const float> x = input_row(desc, input, m, row);
+            const std::span<const float> x = input_row(desc, input.values(), m, row);
             const std::vector<float> projection = project_twin(desc, x, b, twin_scale(desc, when, member));
             for (std::size_t o = 0; o < outer(desc); ++o) {
-                const float sum = output_twin(x, row_of(desc, weights, o), projection,
+                const float sum = output_twin(x, lines.subspan(o * inner(desc), inner(desc)), projection,
                                               std::span(a).subspan(o * desc.rank, desc.rank));
-                output.push_back(exact::exact_activate(static_cast<std::uint32_t>(desc.activation), sum));
+                *next++ = exact::exact_activate(static_cast<std::uint32_t>(desc.activation), sum);
             }
         }
     }
-    return output;
 }
+template struct Twin<PerturbedLinearDesc>;
 
 std::vector<double> perturbed_weights(const PerturbedLinearDesc& desc, std::span<const float> weights,
                                       const NoiseContext& when, std::int32_t member) {
@@ -116,14 +111,36 @@ std::vector<double> perturbed_weights(const PerturbedLinearDesc& desc, std::span
     const double scale = (is_plus_side(desc.antithetic, member) ? 1.0 : -1.0) * static_cast<double>(when.sigma) /
                          std::sqrt(static_cast<double>(desc.rank));
     const double deviation = std::sqrt(static_cast<double>(kNoiseVariance));
-    const std::vector<float> a = noise_matrix(desc, stream_of(desc, when, Domain::A, member), desc.out);
-    const std::vector<float> b = noise_matrix(desc, stream_of(desc, when, Domain::B, member), desc.in);
+    const std::vector<float> a = noise_matrix(desc, when, Domain::A, member, desc.out);
+    const std::vector<float> b = noise_matrix(desc, when, Domain::B, member, desc.in);
     for (std::size_t o = 0; o < desc.out; ++o) {
         for (std::size_t k = 0; k < desc.in; ++k) {
             double dot = 0.0;
             for (std::size_t rho = 0; rho < desc.rank; ++rho)
                 dot += a[o * desc.rank + rho] / deviation * (b[k * desc.rank + rho] / deviation);
             formed[o * desc.in + k] += scale * dot;
+        }
+    }
+    return formed;
+}
+
+std::vector<float> perturbed_matrix(const PerturbedLinearDesc& desc, std::span<const float> weights,
+                                    const NoiseContext& when, std::int32_t member) {
+    const std::vector<float> a = noise_matrix(desc, when, Domain::A, member, desc.out);
+    const std::vector<float> b = noise_matrix(desc, when, Domain::B, member, desc.in);
+    const float scale = twin_scale(desc, when, member);
+    std::vector<float> formed(weights.size());
+    std::vector<float> projection(desc.rank);
+    for (std::size_t o = 0; o < desc.out; ++o) {
+        for (std::size_t rho = 0; rho < desc.rank; ++rho)
+            projection[rho] = exact::exact_flush_operand(a[o * desc.rank + rho] * scale);
+        for (std::size_t k = 0; k < desc.in; ++k) {
+            float sum = 0.0F + exact::exact_flush_operand(weights[o * desc.in + k]);
+            for (std::size_t rho = 0; rho < desc.rank; ++rho) {
+                const float product = projection[rho] * b[k * desc.rank + rho];
+                sum = sum + product;
+            }
+            formed[o * desc.in + k] = sum;
         }
     }
     return formed;

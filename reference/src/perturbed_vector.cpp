@@ -1,45 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/reference/perturbed_vector.hpp"
+#include "yolk/primitives/perturbed_vector.hpp"
 
 #include <cmath>
 
-#include "yolk/core/noise.hpp"
+#include "member_streams.hpp"
+#include "twin_source.hpp"
 #include "yolk/exact/exact_math.h"
-#include "yolk/reference/noise.hpp"
+#include "yolk/reference/member_weights.hpp"
 
 namespace yolk::reference {
 
-namespace {
-
-NoiseStream stream_of(const PerturbedVectorDesc& desc, const NoiseContext& when, std::int32_t member) {
-    return {.seed = when.seed,
-            .parameter = desc.parameter.value,
-            .domain = Domain::Vector,
-            .pair = static_cast<std::uint32_t>(member) / (desc.antithetic ? 2 : 1),
-            .time = when.time};
-}
-
-bool takes_noise(const PerturbedVectorDesc& desc, std::int32_t member) { return !desc.frozen && member >= 0; }
-
-}  // namespace
-
-std::vector<float> perturbed_vector_twin(const PerturbedVectorDesc& desc, std::span<const float> vector,
-                                         const NoiseContext& when, std::int32_t first_member) {
+void run_twin(const PerturbedVectorDesc& desc, const HostViews& views, const NoiseContext& when,
+              OrDefault<std::int32_t> first_member) {
+    const auto vector = views.in<float>(0);
+    const auto output = views.out<float>(1);
     const double exact_scale = static_cast<double>(when.sigma) / std::sqrt(static_cast<double>(kNoiseVariance));
     const float rounded = exact::exact_flush_operand(static_cast<float>(exact_scale));
-    std::vector<float> output;
+    const std::size_t count = desc.element_count;
     for (std::uint32_t m = 0; m < desc.members; ++m) {
-        const std::int32_t member = first_member + static_cast<std::int32_t>(m);
+        const std::int32_t member = first_member.value + static_cast<std::int32_t>(m);
         const float side = is_plus_side(desc.antithetic, member) ? rounded : -rounded;
-        const float scale = takes_noise(desc, member) ? side : 0.0F;
-        const NoiseDesc noise{.element_count = desc.element_count, .pair_count = 1};
-        const std::vector<std::int32_t> integers = noise_i32_twin(noise, stream_of(desc, when, member));
-        for (std::uint32_t i = 0; i < desc.element_count; ++i) {
-            const float product = scale * static_cast<float>(integers[i]);
-            output.push_back(exact::exact_flush_operand(vector[i]) + product);
+        const float scale = desc.frozen || member < 0 ? 0.0F : side;
+        const auto noise = noise_elements<float>(member_stream(desc, when, Domain::Vector, member), count);
+        for (std::size_t i = 0; i < count; ++i) {
+            const float product = scale * noise[i];
+            output[m * count + i] = exact::exact_flush_operand(vector[i]) + product;
         }
     }
-    return output;
 }
+template struct Twin<PerturbedVectorDesc>;
 
 }  // namespace yolk::reference

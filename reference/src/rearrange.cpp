@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/reference/rearrange.hpp"
+#include "yolk/primitives/rearrange.hpp"
 
 #include <bit>
+
+#include "twin_source.hpp"
 
 namespace yolk::reference {
 namespace {
@@ -9,11 +11,12 @@ namespace {
 /// Goes over the output from the outermost dimension on.
 class RearrangeWalk {
    public:
-    RearrangeWalk(const RearrangeDesc& desc, std::span<const std::uint32_t> source) : desc_(desc), source_(source) {}
+    RearrangeWalk(const RearrangeDesc& desc, std::span<const std::uint32_t> source, std::span<std::uint32_t> out)
+        : desc_(desc), source_(source), out_(out) {}
 
     void go(std::size_t dimension, std::size_t place, bool is_inside) {
         if (dimension == desc_.dimensions.size()) {
-            out_.push_back(is_inside ? source_[place] : std::bit_cast<std::uint32_t>(desc_.fill));
+            out_[next_++] = is_inside ? source_[place] : std::bit_cast<std::uint32_t>(desc_.fill);
             return;
         }
         const RearrangeDimension& d = desc_.dimensions[dimension];
@@ -24,20 +27,20 @@ class RearrangeWalk {
                is_inside && is_within);
         }
     }
-    [[nodiscard]] std::vector<std::uint32_t> out() && { return std::move(out_); }
 
    private:
     const RearrangeDesc& desc_;
     std::span<const std::uint32_t> source_;
-    std::vector<std::uint32_t> out_;
+    std::span<std::uint32_t> out_;
+    std::size_t next_ = 0;
 };
 
 }  // namespace
 
-std::vector<std::uint32_t> rearrange_twin(const RearrangeDesc& desc, std::span<const std::uint32_t> source) {
-    RearrangeWalk walk(desc, source);
+void run_twin(const RearrangeDesc& desc, const HostViews& views) {
+    RearrangeWalk walk(desc, views.in<std::uint32_t>(0), views.out<std::uint32_t>(1));
     for (std::size_t m = 0; m < desc.members; ++m) walk.go(0, desc.shared_source ? 0 : m * desc.source_elements, true);
-    return std::move(walk).out();
 }
+template struct Twin<RearrangeDesc>;
 
 }  // namespace yolk::reference

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/reference/reduce.hpp"
+#include "yolk/primitives/reduce.hpp"
 
+#include <bit>
 #include <cmath>
 
 #include "row_twin.hpp"
+#include "twin_source.hpp"
 #include "yolk/exact/exact_math.h"
 
 namespace yolk::reference {
@@ -26,19 +28,22 @@ std::uint32_t reduce_row_twin(const ReduceDesc& desc, const float* first) {
     return std::bit_cast<std::uint32_t>(desc.operation == ReduceOperation::Mean ? mean : sum);
 }
 
-template <class Row>
-void for_each_row(const ReduceDesc& desc, const std::vector<float>& in, Row&& row) {
-    for (std::size_t o = 0; o < desc.outer; ++o) {
-        for (std::size_t j = 0; j < desc.inner; ++j) row(in.data() + o * desc.columns * desc.inner + j);
-    }
-}
-
 }  // namespace
 
-std::vector<std::uint32_t> reduce_twin(const ReduceDesc& desc, const std::vector<float>& in) {
-    std::vector<std::uint32_t> out;
-    for_each_row(desc, in, [&](const float* first) { out.push_back(reduce_row_twin(desc, first)); });
-    return out;
+void run_twin(const ReduceDesc& desc, const HostViews& views) {
+    const auto in = views.in<float>(0);
+    const auto places = views.out<std::uint32_t>(1);
+    const auto values = views.out<float>(1);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const std::uint32_t word =
+            reduce_row_twin(desc, in.data() + i / desc.inner * desc.columns * desc.inner + i % desc.inner);
+        if (desc.operation == ReduceOperation::Argmax) {
+            places[i] = word;
+        } else {
+            values[i] = std::bit_cast<float>(word);
+        }
+    }
 }
+template struct Twin<ReduceDesc>;
 
 }  // namespace yolk::reference

@@ -7,9 +7,11 @@
 #include <cstring>
 #include <thread>
 
-#include "yolk/core/noise.hpp"
+#include "member_streams.hpp"
+#include "twin_source.hpp"
 #include "yolk/exact/exact_math.h"
-#include "yolk/reference/rollout.hpp"
+#include "yolk/primitives/rollout.hpp"
+#include "yolk/reference/rollout_trace.hpp"
 #include "yolk/shaders/environments.hpp"
 
 namespace yolk::reference {
@@ -35,17 +37,12 @@ struct TwinLayer {
 
 std::vector<float> noise_floats(const NoiseContext& when, std::size_t parameter, Domain domain, std::uint32_t pair,
                                 std::size_t count) {
-    const NoiseStream stream{.seed = when.seed,
-                             .parameter = static_cast<std::uint32_t>(parameter),
-                             .domain = domain,
-                             .pair = pair,
-                             .time = when.time};
-    std::vector<float> noise(count);
-    for (std::uint32_t first = 0; first < count; first += kNoiseElementsPerBlock) {
-        const auto block = noise_block(stream, first / kNoiseElementsPerBlock);
-        for (std::uint32_t i = 0; i < block.size() && first + i < count; ++i) noise[first + i] = block[i];
-    }
-    return noise;
+    return noise_elements<float>({.seed = when.seed,
+                                  .parameter = static_cast<std::uint32_t>(parameter),
+                                  .domain = domain,
+                                  .pair = pair,
+                                  .time = when.time},
+                                 count);
 }
 
 class TwinPolicy {
@@ -194,23 +191,21 @@ EpisodeResult run_episode(const RolloutDesc& desc, TwinPolicy& policy, const Noi
 constexpr auto kIgnoreStep = [](const auto&...) {};
 
 template <class Environment>
-RolloutTwin run_all(const RolloutDesc& desc, std::span<const float> parameters, const NoiseContext& when,
-                    const RolloutPart& part) {
+void run_all(const RolloutDesc& desc, const HostViews& views, const NoiseContext& when, const RolloutPart& part) {
+    const auto returns = views.out<float>(1);
     const std::uint32_t members = desc.mean_only ? 1 : part.members != 0 ? part.members : desc.members;
     const std::uint32_t first_member = desc.mean_only ? 0 : part.first_member;
     const std::uint32_t episodes = part.episodes != 0 ? part.episodes : desc.episodes;
-    RolloutTwin twin;
-    twin.returns.resize(std::size_t{members} * episodes);
-    std::atomic<std::uint64_t> evaluations = 0;
+    std::array<std::atomic<std::uint32_t>, kEvaluationCounters> counters{};
     std::atomic<std::uint32_t> next_member = 0;
     const auto work = [&] {
         for (std::uint32_t member = next_member++; member < members; member = next_member++) {
-            TwinPolicy policy(desc, parameters, when, first_member + member);
+            TwinPolicy policy(desc, views.in<float>(0), when, first_member + member);
             for (std::uint32_t episode = 0; episode < episodes; ++episode) {
                 const EpisodeResult result =
                     run_episode<Environment>(desc, policy, when, part.first_episode + episode, kIgnoreStep);
-                twin.returns[std::size_t{episode} * members + member] = result.total;
-                evaluations += result.steps;
+                returns[std::size_t{episode} * members + member] = result.total;
+                counters.at(member % counters.size()) += result.steps;
             }
         }
     };
@@ -219,8 +214,8 @@ RolloutTwin run_all(const RolloutDesc& desc, std::span<const float> parameters, 
         helpers.emplace_back(work);
     work();
     helpers.clear();
-    twin.evaluations = evaluations;
-    return twin;
+    const auto evaluations = views.out<std::uint32_t>(2);
+    for (std::size_t i = 0; i < evaluations.size(); ++i) evaluations[i] = counters.at(i);
 }
 
 template <class Environment>
@@ -246,13 +241,13 @@ std::vector<RolloutStep> trace_one(const RolloutDesc& desc, std::span<const floa
 
 #define YOLK_TWIN_CASE(name, ...)                           \
     if (desc.environment == environment_types::name::kName) \
-        return run_all<environment_types::name>(desc, parameters, when, part);
+        return run_all<environment_types::name>(desc, views, when, part.value);
 
-RolloutTwin rollout_twin(const RolloutDesc& desc, std::span<const float> parameters, const NoiseContext& when,
-                         const RolloutPart& part) {
+/// In fp32 in the kernel's order, the environment from the kernel's own source.
+void run_twin(const RolloutDesc& desc, const HostViews& views, const NoiseContext& when, OrDefault<RolloutPart> part) {
     YOLK_ENVIRONMENTS(YOLK_TWIN_CASE)
-    return {};
 }
+template struct Twin<RolloutDesc>;
 #undef YOLK_TWIN_CASE
 
 #define YOLK_TRACE_CASE(name, ...)                          \

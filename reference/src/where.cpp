@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/reference/where.hpp"
+#include "yolk/primitives/where.hpp"
+
+#include "twin_source.hpp"
 
 namespace yolk::reference {
 
-std::vector<std::uint32_t> where_twin(const WhereDesc& desc, std::span<const std::uint32_t> condition,
-                                      std::span<const std::uint32_t> first, std::span<const std::uint32_t> second) {
+void run_twin(const WhereDesc& desc, const HostViews& views) {
+    const auto condition = views.in<std::uint32_t>(0), first = views.in<std::uint32_t>(1);
+    const auto second = views.in<std::uint32_t>(2);
+    const auto out = views.out<std::uint32_t>(3);
     const std::size_t rows = desc.rows, columns = desc.columns;
-    std::vector<std::uint32_t> out;
-    out.reserve(desc.members * rows * columns);
     for (std::size_t m = 0; m < desc.members; ++m) {
         for (std::size_t r = 0; r < rows; ++r) {
             for (std::size_t c = 0; c < columns; ++c) {
@@ -20,11 +22,11 @@ std::vector<std::uint32_t> where_twin(const WhereDesc& desc, std::span<const std
                     }
                 };
                 const bool is_zero = condition[place(desc.condition)] << 1U == 0;  // but for its sign
-                out.push_back(is_zero ? second[place(desc.second)] : first[place(desc.first)]);
+                out[place(SecondOperand::Full)] = is_zero ? second[place(desc.second)] : first[place(desc.first)];
             }
         }
     }
-    return out;
 }
+template struct Twin<WhereDesc>;
 
 }  // namespace yolk::reference

@@ -44,7 +44,7 @@ rm "$work/checkout/shaders/one"
 
 # And what is good is made, once.
 "$tool" one "${into[@]}" >/dev/null
-[ "$(find "$work/checkout" -name 'one.*' | wc -l)" -eq 8 ] || { echo "new-kernel did not make eight files" >&2; exit 1; }
+[ "$(find "$work/checkout" -name 'one.*' | wc -l)" -eq 7 ] || { echo "new-kernel did not make seven files" >&2; exit 1; }
 [ "$(grep -c '^yolk_kernel(one FAMILY one SOURCE one/one.comp)$' "$work/checkout/shaders/kernels.cmake")" -eq 1 ]
 grep -qxF '| [one](one.md) | `count` | P |' "$work/checkout/docs/kernels/README.md"
 [ "$(find "$work/checkout" -name '.new-kernel*' | wc -l)" -eq 0 ] || { echo "new-kernel left its folder" >&2; exit 1; }

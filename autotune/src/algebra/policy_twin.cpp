@@ -6,11 +6,7 @@
 #include "yolk/autotune/policy_kernels.hpp"
 #include "yolk/evolve/schedule.hpp"
 #include "yolk/exact/exact_math.h"
-#include "yolk/reference/block_inverse.hpp"
-#include "yolk/reference/covariance.hpp"
-#include "yolk/reference/inverse_sqrt.hpp"
-#include "yolk/reference/natural_gradient.hpp"
-#include "yolk/reference/perturbed_embedding.hpp"
+#include "yolk/reference/twin.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -27,8 +23,7 @@ class PolicyTwin final : public PolicyKernels {
         std::vector<std::uint32_t> rows(desc_.rows);
         std::iota(rows.begin(), rows.end(), 0U);
         const NoiseContext when = evolve::Schedule(desc_.options, state.generation).noise_time();
-        std::vector<float> tables =
-            reference::perturbed_embedding_twin(members_of(desc_), state.parameters, rows, when, 0);
+        auto tables = reference::twin_result<float>(members_of(desc_), {state.parameters, rows}, when);
         for (float& logit : tables) logit = exact::exact_flush_operand(logit);
         const CandidateSet& candidates = *desc_.candidates;
         const std::size_t own = std::size_t{desc_.rows} * desc_.columns;
@@ -54,16 +49,12 @@ class PolicyTwin final : public PolicyKernels {
         const PolicyStepDescs descs = step_descs(desc_, preconditioner);
         std::vector<float> blocks;
         if (preconditioner.metric == PolicyMetric::InverseSqrt) {
-            const auto covariance =
-                reference::covariance_twin(descs.covariance, {.x = preconditioner.blocks, .old = {}});
-            blocks = reference::inverse_sqrt_twin(descs.inverse_sqrt, covariance.covariance).out;
+            const auto covariance = reference::twin_result<float>(descs.covariance, {preconditioner.blocks});
+            blocks = reference::twin_result<float>(descs.inverse_sqrt, {covariance});
         } else {
-            blocks = reference::block_inverse_twin(descs.inverse, {.in = preconditioner.blocks, .damping = {}}).out;
+            blocks = reference::twin_result<float>(descs.inverse, {preconditioner.blocks, {}});
         }
-        return reference::natural_gradient_twin(descs.product, {.preconditioner = std::move(blocks),
-                                                                .gradient = {gradient.begin(), gradient.end()},
-                                                                .learning_rate = kPolicyStepRate})
-            .step;
+        return reference::twin_result<float>(descs.product, {blocks, gradient}, kPolicyStepRate);
     }
 
     Result<void> move(evolve::EvolutionState& state, const evolve::ShapedGeneration& shaped,

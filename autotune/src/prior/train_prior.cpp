@@ -23,8 +23,10 @@
 #include "yolk/core/writer_lock.hpp"
 #include "yolk/evolve/evolution.hpp"
 #include "yolk/evolve/schedule.hpp"
-#include "yolk/reference/perturbed_linear.hpp"
-#include "yolk/reference/perturbed_vector.hpp"
+#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/primitives/perturbed_vector.hpp"
+#include "yolk/reference/member_weights.hpp"
+#include "yolk/reference/twin.hpp"
 #include "yolk/runtime/probe.hpp"
 
 namespace yolk::autotune {
@@ -45,8 +47,8 @@ std::vector<float> member_values(const ParameterTable& table, std::span<const fl
         const std::uint32_t count = desc.rows * desc.columns;
         const std::span<const float> own = centre.subspan(table.offset(ParameterId{id}), count);
         if (desc.perturbation == Perturbation::Vector) {
-            const std::vector<float> moved = reference::perturbed_vector_twin(
-                {.members = 1, .element_count = count, .parameter = ParameterId{id}}, own, when, member);
+            const PerturbedVectorDesc vector{.members = 1, .element_count = count, .parameter = ParameterId{id}};
+            const auto moved = reference::twin_result<float>(vector, {own}, when, member);
             values.insert(values.end(), moved.begin(), moved.end());
             continue;
         }

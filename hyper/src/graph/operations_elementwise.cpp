@@ -11,7 +11,8 @@
 
 #include "operations_impl.hpp"
 #include "rearrangement.hpp"
-#include "yolk/reference/elementwise.hpp"
+#include "yolk/primitives/elementwise.hpp"
+#include "yolk/reference/twin.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -143,13 +144,12 @@ Result<Values> binary(const Equation& equation, std::span<const Value> operands)
     }
     const Shape shape = common_shape(operands);
     YOLK_TRY(const RowShape size, rows_of(equation, shape));
-    const std::vector<float> first = values_as(operands[0], shape);
+    std::vector<float> values = values_as(operands[0], shape);
     const std::vector<float> second = values_as(operands[1], shape);
-    return one_tensor(shape,
-                      reference::elementwise_twin({.operation = named_like<ElementwiseOperation>(*equation.operation),
-                                                   .rows = size.rows,
-                                                   .columns = size.columns},
-                                                  first, second));
+    const ElementwiseDesc desc{
+        .operation = named_like<ElementwiseOperation>(*equation.operation), .rows = size.rows, .columns = size.columns};
+    reference::twin_of(desc, {values, second, values});
+    return one_tensor(shape, std::move(values));
 }
 
 Result<Types> where_types(const Equation& equation, std::span<const ValueType> operands) {
@@ -222,14 +222,16 @@ Result<Values> unary(const Equation& equation, std::span<const Value> operands) 
         const double* number = operands[0].number();
         const auto in_double = number != nullptr ? unary_number(equation.operation->name, *number) : std::nullopt;
         if (in_double) return Values{Value(*in_double)};
-        const std::array<float, 1> x{as_fp32(operands[0])};
-        const auto y = reference::elementwise_twin({.operation = operation, .rows = 1, .columns = 1}, x);
-        return Values{Value(double{y[0]})};
+        float x = as_fp32(operands[0]);
+        reference::twin_of(ElementwiseDesc{.operation = operation, .rows = 1, .columns = 1}, {x, {}, x});
+        return Values{Value(double{x})};
     }
     const Tensor& x = *operands[0].tensor();
     YOLK_TRY(const RowShape size, rows_of(equation, x.shape()));
-    return one_tensor(x.shape(), reference::elementwise_twin(
-                                     {.operation = operation, .rows = size.rows, .columns = size.columns}, x.values()));
+    std::vector<float> values(x.values().size());
+    reference::twin_of(ElementwiseDesc{.operation = operation, .rows = size.rows, .columns = size.columns},
+                       {x.values(), {}, values});
+    return one_tensor(x.shape(), std::move(values));
 }
 
 constexpr std::array kElementwiseOperations{

@@ -7,7 +7,8 @@
 
 #include "operations_impl.hpp"
 #include "rearrangement.hpp"
-#include "yolk/reference/gather.hpp"
+#include "yolk/primitives/scatter.hpp"
+#include "yolk/reference/twin.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -91,7 +92,9 @@ Result<Values> evaluate_scatter(const Equation& equation, std::span<const Value>
                            .id_count = static_cast<std::uint32_t>(ids.size()),
                            .mode = ScatterMode::Add,
                            .shared_ids = true};
-    return one_tensor(x.shape(), reference::scatter_twin(desc, x.values(), ids, operands[2].tensor()->values()));
+    std::vector<float> values(x.values().begin(), x.values().end());
+    reference::twin_of(desc, {values, ids, operands[2].tensor()->values()});
+    return one_tensor(x.shape(), std::move(values));
 }
 
 constexpr std::array kMoveOperations{

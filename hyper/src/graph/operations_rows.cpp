@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <bit>
 
 #include "operations_impl.hpp"
-#include "yolk/reference/cumulative_sum.hpp"
-#include "yolk/reference/normalize.hpp"
-#include "yolk/reference/reduce.hpp"
-#include "yolk/reference/softmax.hpp"
+#include "yolk/primitives/cumulative_sum.hpp"
+#include "yolk/primitives/normalize.hpp"
+#include "yolk/primitives/reduce.hpp"
+#include "yolk/primitives/softmax.hpp"
+#include "yolk/reference/twin.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -24,7 +24,7 @@ Result<Values> softmax(const Equation& equation, std::span<const Value> operands
     const Tensor& x = *operands[0].tensor();
     YOLK_TRY(const RowShape size, rows_of(equation, x.shape()));
     const SoftmaxDesc desc{.rows = size.rows, .columns = size.columns, .logarithm = kLogarithm};
-    return one_tensor(x.shape(), reference::softmax_twin(desc, {x.values().begin(), x.values().end()}));
+    return one_tensor(x.shape(), reference::twin_result<float>(desc, {x.values()}));
 }
 
 /// Without the dimension, or with 1 where it is kept; of [n] comes [1].
@@ -63,13 +63,10 @@ Result<Values> reduce(const Equation& equation, std::span<const Value> operands)
                           .outer = size.outer,
                           .columns = size.extent,
                           .inner = size.inner};
-    const auto words = reference::reduce_twin(desc, {x.values().begin(), x.values().end()});
-    std::vector<float> values;
-    values.reserve(words.size());
-    const bool indices = desc.operation == ReduceOperation::Argmax;
-    for (const std::uint32_t word : words)
-        values.push_back(indices ? static_cast<float>(word) : std::bit_cast<float>(word));
-    return one_tensor(std::move(shape), std::move(values));
+    if (desc.operation != ReduceOperation::Argmax)
+        return one_tensor(std::move(shape), reference::twin_result<float>(desc, {x.values()}));
+    const auto places = reference::twin_result<std::uint32_t>(desc, {x.values()});
+    return one_tensor(std::move(shape), {places.begin(), places.end()});
 }
 
 Result<Types> normalize_types(const Equation& equation, std::span<const ValueType> operands) {
@@ -88,8 +85,7 @@ Result<Values> normalize(const Equation& equation, std::span<const Value> operan
     YOLK_TRY(const double epsilon, real_attribute(equation, "epsilon"));
     const NormalizeDesc desc{
         .rule = kRule, .rows = size.rows, .columns = size.columns, .epsilon = static_cast<float>(epsilon)};
-    return one_tensor(x.shape(), reference::normalize_twin(
-                                     desc, {.in = {x.values().begin(), x.values().end()}, .scale = {}, .bias = {}}));
+    return one_tensor(x.shape(), reference::twin_result<float>(desc, {x.values(), {}, {}}));
 }
 
 Result<Types> cumulative_types(const Equation& equation, std::span<const ValueType> operands) {
@@ -102,8 +98,8 @@ Result<Values> cumulative_sum(const Equation& equation, std::span<const Value> o
     const Tensor& x = *operands[0].tensor();
     YOLK_TRY(const std::size_t dimension, dimension_of(equation, x.shape()));
     const Along size = along(x.shape(), dimension);
-    return one_tensor(x.shape(), reference::cumulative_sum_twin(
-                                     {.outer = size.outer, .columns = size.extent, .inner = size.inner}, x.values()));
+    const CumulativeSumDesc desc{.outer = size.outer, .columns = size.extent, .inner = size.inner};
+    return one_tensor(x.shape(), reference::twin_result<float>(desc, {x.values()}));
 }
 
 constexpr std::array kRowOperations{

@@ -4,9 +4,10 @@
 
 #include "operations_impl.hpp"
 #include "rearrangement.hpp"
-#include "yolk/reference/matmul.hpp"
-#include "yolk/reference/perturbed_embedding.hpp"
-#include "yolk/reference/perturbed_linear.hpp"
+#include "yolk/primitives/matmul.hpp"
+#include "yolk/primitives/perturbed_embedding.hpp"
+#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/reference/twin.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -42,7 +43,7 @@ Result<Values> linear(const Equation& equation, std::span<const Value> operands)
                                    .in = static_cast<std::uint32_t>(weight.shape()[1]),
                                    .out = static_cast<std::uint32_t>(weight.shape()[0]),
                                    .transposed = kTransposed};
-    auto values = reference::perturbed_linear_twin(desc, weight.values(), x.values(), {}, kCentre);
+    auto values = reference::twin_result<float>(desc, {weight.values(), x.values()}, NoiseContext{}, kCentre);
     return one_tensor(replace_last(x.shape(), weight.shape()[kTransposed ? 1 : 0]), std::move(values));
 }
 
@@ -66,7 +67,7 @@ Result<Values> embedding(const Equation& equation, std::span<const Value> operan
                                       .table_rows = static_cast<std::uint32_t>(table.shape()[0]),
                                       .columns = static_cast<std::uint32_t>(table.shape()[1])};
     return one_tensor({rows.size(), table.shape()[1]},
-                      reference::perturbed_embedding_twin(desc, table.values(), rows, {}, kCentre));
+                      reference::twin_result<float>(desc, {table.values(), rows}, NoiseContext{}, kCentre));
 }
 
 /// Of [..., rows, columns]: what is before the matrices.
@@ -114,13 +115,14 @@ Result<Values> evaluate_matmul(const Equation& equation, std::span<const Value> 
     const std::vector<std::size_t> of_a = matrices_of(a.shape(), leading(shape));
     const std::vector<std::size_t> of_b = matrices_of(b.shape(), leading(shape));
     const std::size_t a_size = std::size_t{desc.m} * desc.k, b_size = std::size_t{desc.k} * desc.n;
-    std::vector<float> values;
+    const std::size_t out_size = std::size_t{desc.m} * desc.n;
+    std::vector<float> values(of_a.size() * out_size);
     for (std::size_t z = 0; z < of_a.size(); ++z) {
-        const auto matrix = reference::matmul_twin(desc, {.a = a.values().subspan(of_a[z] * a_size, a_size),
-                                                          .b = b.values().subspan(of_b[z] * b_size, b_size),
-                                                          .bias = {},
-                                                          .residual = {}});
-        values.insert(values.end(), matrix.begin(), matrix.end());
+        reference::twin_of(desc, {a.values().subspan(of_a[z] * a_size, a_size),
+                                  b.values().subspan(of_b[z] * b_size, b_size),
+                                  {},
+                                  {},
+                                  std::span(values).subspan(z * out_size, out_size)});
     }
     return one_tensor(shape, std::move(values));
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "population_candidates.hpp"
 
-#include "yolk/reference/perturbed_matrix.hpp"
-#include "yolk/reference/perturbed_vector.hpp"
+#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/primitives/perturbed_vector.hpp"
+#include "yolk/reference/member_weights.hpp"
+#include "yolk/reference/twin.hpp"
 
 namespace yolk::hyper::population {
 
@@ -28,12 +30,12 @@ Tensor Candidates::form(const Source& source, std::uint32_t candidate) const {
                                        .rank = source.rank,
                                        .parameter = source.id,
                                        .antithetic = antithetic()};
-        return Tensor::create(source.spec.shape, reference::perturbed_matrix_twin(desc, centre(source), when(), member))
+        return Tensor::create(source.spec.shape, reference::perturbed_matrix(desc, centre(source), when(), member))
             .value_or(Tensor());
     }
-    const std::vector<float> values = reference::perturbed_vector_twin(
-        {.members = 1, .element_count = source.count, .parameter = source.id, .antithetic = antithetic()},
-        centre(source), when(), member);
+    const PerturbedVectorDesc desc{
+        .members = 1, .element_count = source.count, .parameter = source.id, .antithetic = antithetic()};
+    const auto values = reference::twin_result<float>(desc, {centre(source)}, when(), member);
     return natural_tensor(source.spec, values).value_or(Tensor());
 }
 

@@ -11,8 +11,9 @@
 #include "operations_impl.hpp"
 #include "population_lowering.hpp"
 #include "yolk/hyper/operations.hpp"
-#include "yolk/reference/perturbed_embedding.hpp"
-#include "yolk/reference/perturbed_linear.hpp"
+#include "yolk/primitives/perturbed_embedding.hpp"
+#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/reference/twin.hpp"
 
 namespace yolk::hyper::population {
 namespace {
@@ -120,25 +121,25 @@ Result<std::vector<Value>> CandidateWalk::perturbed(std::size_t index, std::uint
     if (equation.operation == find_operation("embedding")) {
         std::vector<std::uint32_t> ids;
         for (const float id : second.tensor()->values()) ids.push_back(static_cast<std::uint32_t>(id));
-        values = reference::perturbed_embedding_twin({.members = 1,
-                                                      .rows = static_cast<std::uint32_t>(ids.size()),
-                                                      .table_rows = rows,
-                                                      .columns = columns,
-                                                      .rank = source.rank,
-                                                      .parameter = source.id,
-                                                      .antithetic = candidates_.antithetic()},
-                                                     candidates_.centre(source), ids, candidates_.when(), member);
+        const PerturbedEmbeddingDesc desc{.members = 1,
+                                          .rows = static_cast<std::uint32_t>(ids.size()),
+                                          .table_rows = rows,
+                                          .columns = columns,
+                                          .rank = source.rank,
+                                          .parameter = source.id,
+                                          .antithetic = candidates_.antithetic()};
+        values = reference::twin_result<float>(desc, {candidates_.centre(source), ids}, candidates_.when(), member);
     } else {
-        values = reference::perturbed_linear_twin({.members = 1,
-                                                   .rows = rows_columns(second.tensor()->shape()).rows,
-                                                   .in = columns,
-                                                   .out = rows,
-                                                   .rank = source.rank,
-                                                   .parameter = source.id,
-                                                   .transposed = equation.operation != find_operation("linear"),
-                                                   .antithetic = candidates_.antithetic()},
-                                                  candidates_.centre(source), second.tensor()->values(),
-                                                  candidates_.when(), member);
+        const PerturbedLinearDesc desc{.members = 1,
+                                       .rows = rows_columns(second.tensor()->shape()).rows,
+                                       .in = columns,
+                                       .out = rows,
+                                       .rank = source.rank,
+                                       .parameter = source.id,
+                                       .transposed = equation.operation != find_operation("linear"),
+                                       .antithetic = candidates_.antithetic()};
+        values = reference::twin_result<float>(desc, {candidates_.centre(source), second.tensor()->values()},
+                                               candidates_.when(), member);
     }
     YOLK_TRY(Tensor tensor, Tensor::create(shape, std::move(values)));
     return std::vector<Value>{std::move(tensor)};

@@ -11,7 +11,7 @@
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/block_inverse.hpp"
+#include "yolk/primitives/block_inverse.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -100,22 +100,16 @@ void fill_any_mixed(DrawnBlock& block, std::uint32_t n, std::uint32_t turn) {
 
 class BlockInverseProblem final : public OperationProblem<BlockInverseDesc> {
    public:
-    BlockInverseProblem(const BlockInverseDesc& desc, Blocks blocks, std::uint64_t seed)
+    explicit BlockInverseProblem(const BlockInverseDesc& desc, Blocks blocks = Blocks::Fisher, std::uint64_t seed = 1)
         : OperationProblem(desc, fmt::format("{}, damping {}{}", kNames[static_cast<std::size_t>(blocks)], desc.damping,
                                              desc.damping_per_block ? " and its own" : "")),
           blocks_(blocks),
           seed_(seed) {}
 
-    [[nodiscard]] std::vector<ByteVector> contents() const override {
-        const reference::BlockInverseInputs inputs = make_inputs();
-        return {bytes_of_values(inputs.in), bytes_of_values(inputs.damping)};
-    }
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        const reference::BlockInverseInputs inputs = make_inputs();
-        const reference::BlockInverseOutputs twin = reference::block_inverse_twin(desc(), inputs);
-        Expected out{.twin = words_of(twin.out)};
-        if (desc().mode == InverseMode::Spd) out.oracle = block_inverse_oracle(desc(), inputs, twin.status);
-        return {std::move(out), {.element = ElementType::U32, .twin = twin.status}, {.twin = words_of(twin.residual)}};
+    [[nodiscard]] std::vector<ByteVector> contents() const override;
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& made) const override {
+        if (desc().mode != InverseMode::Spd) return {};
+        return {block_inverse_oracle(desc(), given.in<float>(0), given.in<float>(1), made.in<std::uint32_t>(3))};
     }
     [[nodiscard]] Work work() const override {
         const double n = desc().n;
@@ -126,7 +120,6 @@ class BlockInverseProblem final : public OperationProblem<BlockInverseDesc> {
                 std::span<const std::vector<std::uint32_t>> outputs) const override;
 
    private:
-    [[nodiscard]] reference::BlockInverseInputs make_inputs() const;
     void verify_block(CheckReport& report, const std::string& case_name, std::uint32_t b,
                       const std::vector<double>& matrix, std::span<const std::uint32_t> out, float residual) const;
 
@@ -134,10 +127,9 @@ class BlockInverseProblem final : public OperationProblem<BlockInverseDesc> {
     std::uint64_t seed_;
 };
 
-reference::BlockInverseInputs BlockInverseProblem::make_inputs() const {
-    reference::BlockInverseInputs inputs;
-    if (desc().n == 0) return inputs;
-    for (std::uint32_t b = 0; b < desc().blocks; ++b) {
+std::vector<ByteVector> BlockInverseProblem::contents() const {
+    std::vector<float> in, damping;
+    for (std::uint32_t b = 0; b < desc().blocks && desc().n > 0; ++b) {
         DrawnBlock block(desc().n, seed_, b);
         switch (blocks_) {
             case Blocks::Fisher: block.fill_fisher(desc().n + 4); break;
@@ -151,10 +143,10 @@ reference::BlockInverseInputs BlockInverseProblem::make_inputs() const {
             case Blocks::AnyMixed: fill_any_mixed(block, desc().n, b % 6); break;
         }
         const std::vector<float> values = std::move(block).values();
-        inputs.in.insert(inputs.in.end(), values.begin(), values.end());
-        if (desc().damping_per_block) inputs.damping.push_back(std::ldexp(1.0F, -static_cast<int>(b % 13)));
+        in.insert(in.end(), values.begin(), values.end());
+        if (desc().damping_per_block) damping.push_back(std::ldexp(1.0F, -static_cast<int>(b % 13)));
     }
-    return inputs;
+    return {bytes_of_values(in), bytes_of_values(damping)};
 }
 
 /// The residual is the one that double precision finds, but for its own roundings; an inverse of Symmetric is as good
@@ -189,15 +181,15 @@ void BlockInverseProblem::verify_block(CheckReport& report, const std::string& c
 
 void BlockInverseProblem::verify(CheckReport& report, const std::string& case_name,
                                  std::span<const std::vector<std::uint32_t>> outputs) const {
-    const reference::BlockInverseInputs inputs = make_inputs();
+    const HostMemory given = inputs();
     const std::size_t size = std::size_t{desc().n} * desc().n;
     if (size == 0) return;
     for (std::uint32_t b = 0; b < desc().blocks; ++b) {
         const std::uint32_t status = outputs[1][b];
         if (!is_inverted(status)) continue;
         verify_block(report, case_name, b,
-                     damped_block(desc(), std::span(inputs.in).subspan(b * size, size),
-                                  desc().damping_per_block ? inputs.damping[b] : 0.0F, retries_of(status)),
+                     damped_block(desc(), given.in<float>(0).subspan(b * size, size),
+                                  desc().damping_per_block ? given.in<float>(1)[b] : 0.0F, retries_of(status)),
                      std::span(outputs[0]).subspan(b * size, size), std::bit_cast<float>(outputs[2][b]));
     }
 }
@@ -262,31 +254,25 @@ Problems block_inverse_cases(std::uint64_t seed) {
 }
 
 Problems block_inverse_benchmarks() {
-    Problems problems;
-    for (const auto& [n, blocks] : {std::array{8U, 1024U}, std::array{16U, 1024U}, std::array{32U, 1024U},
-                                    std::array{64U, 256U}, std::array{128U, 64U}}) {
-        const BlockInverseDesc desc{.n = n, .blocks = blocks, .damping = 1e-3F};
-        problems.push_back(std::make_unique<BlockInverseProblem>(desc, Blocks::Fisher, 1));
-    }
-    return problems;
-}
-
-std::unique_ptr<Problem> make_block_inverse_problem(const BlockInverseDesc& desc) {
-    return std::make_unique<BlockInverseProblem>(desc, Blocks::Fisher, 1);
+    return problems_of<BlockInverseProblem>({{.n = 8, .blocks = 1024, .damping = 1e-3F},
+                                             {.n = 16, .blocks = 1024, .damping = 1e-3F},
+                                             {.n = 32, .blocks = 1024, .damping = 1e-3F},
+                                             {.n = 64, .blocks = 256, .damping = 1e-3F},
+                                             {.n = 128, .blocks = 64, .damping = 1e-3F}});
 }
 
 /// Of text and keys, which tell no damping: what training takes.
 std::unique_ptr<Problem> make_damped_block_inverse(const BlockInverseDesc& desc) {
     BlockInverseDesc damped = desc;
     damped.damping = 1e-3F;
-    return make_block_inverse_problem(damped);
+    return make_problem<BlockInverseProblem>(damped);
 }
 
 Problems large_block_inverses() {
     Problems problems;
     for (const std::uint32_t n : {8U, 512U}) {
         for (const InverseMode mode : {InverseMode::Spd, InverseMode::Symmetric})
-            problems.push_back(make_block_inverse_problem({.n = n, .blocks = 1024, .mode = mode}));
+            problems.push_back(make_problem<BlockInverseProblem>({.n = n, .blocks = 1024, .mode = mode}));
     }
     return problems;
 }

@@ -3,69 +3,72 @@
 #include <array>
 
 #include "check_tools.hpp"
-#include "concat_oracle.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/concat.hpp"
+#include "yolk/primitives/concat.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-std::vector<OracleValue> exact_values(const reference::Words& words) {
-    std::vector<OracleValue> values;
+using Words = std::vector<std::uint32_t>;
+
+OracleValues exact_values(const Words& words) {
+    OracleValues values;
     for (const std::uint32_t word : words) values.push_back({static_cast<double>(word), 0.0});
     return values;
 }
 
+/// The element of the whole at these coordinates, looked up in the parts.
+std::uint32_t concat_oracle(const ConcatDesc& desc, const std::vector<Words>& parts, std::size_t member,
+                            std::size_t outer, std::size_t along, std::size_t inner) {
+    std::size_t p = 0;
+    for (; along >= desc.parts[p].extent; ++p) along -= desc.parts[p].extent;
+    const std::size_t row = desc.parts[p].shared ? outer : member * desc.outer + outer;
+    return parts[p][(row * desc.parts[p].extent + along) * desc.inner + inner];
+}
+
 class ConcatProblem final : public OperationProblem<ConcatDesc> {
    public:
-    ConcatProblem(ConcatDesc desc, std::uint64_t seed) : OperationProblem(std::move(desc)), seed_(seed) {}
+    explicit ConcatProblem(ConcatDesc desc, std::uint64_t seed = 1) : OperationProblem(std::move(desc)), seed_(seed) {}
 
-    [[nodiscard]] std::vector<ByteVector> contents() const override {
-        const std::vector<reference::Words> values = parts();
-        if (desc().split) return {bytes_of_values(reference::concat_twin(desc(), values))};
-        std::vector<ByteVector> all;
-        for (const reference::Words& words : values) all.push_back(bytes_of_values(words));
-        return all;
-    }
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        const std::vector<reference::Words> values = parts();
-        if (!desc().split) {
-            return {{.element = ElementType::U32,
-                     .twin = reference::concat_twin(desc(), values),
-                     .oracle = whole_oracle(values)}};
-        }
-        // Splitting undoes concatenating.
-        std::vector<Expected> expected;
-        const std::vector<reference::Words> twins =
-            reference::split_twin(desc(), reference::concat_twin(desc(), values));
-        for (std::size_t p = 0; p < values.size(); ++p) {
-            expected.push_back({.element = ElementType::U32, .twin = twins[p], .oracle = exact_values(values[p])});
-        }
-        return expected;
-    }
     [[nodiscard]] Work work() const override {
         double extent = 0.0;
         for (const ConcatPart& part : desc().parts) extent += part.extent;
         return {.operations = 0.0, .bytes = 8.0 * desc().members * desc().outer * desc().inner * extent};
     }
 
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        if (desc().split) return {bytes_of_values(whole())};
+        std::vector<ByteVector> all;
+        for (const Words& words : parts()) all.push_back(bytes_of_values(words));
+        return all;
+    }
+    /// Splitting undoes concatenating.
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& /*given*/,
+                                                   const HostViews& /*made*/) const override {
+        if (!desc().split) return {exact_values(whole())};
+        std::vector<OracleValues> all;
+        for (const Words& words : parts()) all.push_back(exact_values(words));
+        return all;
+    }
+    [[nodiscard]] ElementType element(const ViewShape& /*shape*/) const override { return ElementType::U32; }
+
    private:
-    [[nodiscard]] std::vector<reference::Words> parts() const {
+    [[nodiscard]] std::vector<Words> parts() const {
         Draws draws(seed_);
-        std::vector<reference::Words> parts;
+        std::vector<Words> parts;
         for (const ConcatPart& part : desc().parts) {
             const std::size_t members = part.shared ? std::min(desc().members, 1U) : desc().members;
-            reference::Words words(members * desc().outer * part.extent * desc().inner);
-            for (std::uint32_t& word : words) word = draws.word();
-            parts.push_back(std::move(words));
+            parts.push_back(draws.words(members * desc().outer * part.extent * desc().inner));
         }
         return parts;
     }
-    [[nodiscard]] std::vector<OracleValue> whole_oracle(const std::vector<reference::Words>& values) const {
+    [[nodiscard]] Words whole() const {
+        const std::vector<Words> values = parts();
         std::size_t extent = 0;
         for (const ConcatPart& part : desc().parts) extent += part.extent;
-        reference::Words words;
+        Words words;
         for (std::size_t m = 0; m < desc().members; ++m) {
             for (std::size_t o = 0; o < desc().outer; ++o) {
                 for (std::size_t along = 0; along < extent; ++along) {
@@ -75,7 +78,7 @@ class ConcatProblem final : public OperationProblem<ConcatDesc> {
                 }
             }
         }
-        return exact_values(words);
+        return words;
     }
 
     std::uint64_t seed_;
@@ -114,16 +117,10 @@ Problems concat_cases(std::uint64_t seed) {
 }
 
 Problems concat_benchmarks() {
-    Problems problems;
-    for (const bool split : {false, true}) {
-        problems.push_back(std::make_unique<ConcatProblem>(
-            ConcatDesc{.members = 64, .outer = 64, .inner = 1, .parts = {{128}, {64}, {64}}, .split = split}, 1));
-    }
-    return problems;
-}
-
-std::unique_ptr<Problem> make_concat_problem(const ConcatDesc& desc) {
-    return std::make_unique<ConcatProblem>(desc, 1);
+    ConcatDesc desc{.members = 64, .outer = 64, .inner = 1, .parts = {{128}, {64}, {64}}};
+    const ConcatDesc joined = desc;
+    desc.split = true;
+    return problems_of<ConcatProblem>({joined, desc});
 }
 
 }  // namespace
@@ -134,7 +131,7 @@ const Family& concat_family() noexcept {
                                     .cases = &concat_cases,
                                     .benchmarks = &concat_benchmarks,
                                     .configurations_per_case = 5,
-                                    .operation = &kOperationText<ConcatDesc, &make_concat_problem>};
+                                    .operation = &kOperationText<ConcatDesc, &make_problem<ConcatProblem>>};
     return kFamily;
 }
 

@@ -10,7 +10,8 @@
 #include "covariance_oracle.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/covariance.hpp"
+#include "yolk/primitives/covariance.hpp"
+#include "yolk/reference/matrix_elements.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -37,20 +38,13 @@ float draw_sample(Draws& draws, SampleValues values, std::size_t index) {
 
 class CovarianceProblem final : public OperationProblem<CovarianceDesc> {
    public:
-    CovarianceProblem(const CovarianceDesc& desc, bool first, SampleValues values, std::uint64_t seed)
+    explicit CovarianceProblem(const CovarianceDesc& desc, bool first = false,
+                               SampleValues values = SampleValues::Plain, std::uint64_t seed = 1)
         : OperationProblem(desc, label_of(desc, first, values), OrDefault<bool>{first}), values_(values), seed_(seed) {}
 
-    [[nodiscard]] std::vector<ByteVector> contents() const override {
-        const reference::CovarianceInputs inputs = make_inputs();
-        return {bytes_of_values(inputs.x), bytes_of_values(inputs.old)};
-    }
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        const reference::CovarianceInputs inputs = make_inputs();
-        const reference::CovarianceOutputs twin = reference::covariance_twin(desc(), inputs);
-        CovarianceOracle oracle = covariance_oracle(desc(), inputs);
-        std::vector<Expected> all{{.twin = words_of(twin.covariance), .oracle = std::move(oracle.covariance)}};
-        if (is_damped()) all.push_back({.twin = words_of(twin.damped), .oracle = std::move(oracle.damped)});
-        return all;
+    [[nodiscard]] std::vector<ByteVector> contents() const override;
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
+        return covariance_oracle(desc(), given.in<float>(0), given.in<float>(1), argument<0>().value);
     }
     [[nodiscard]] Work work() const override {
         const auto elements = static_cast<double>(count());
@@ -80,38 +74,37 @@ class CovarianceProblem final : public OperationProblem<CovarianceDesc> {
     }
     [[nodiscard]] bool is_damped() const { return desc().damping_kind != CovarianceDamping::None; }
     [[nodiscard]] std::size_t count() const { return std::size_t{desc().blocks} * desc().n * desc().n; }
-    [[nodiscard]] reference::CovarianceInputs make_inputs() const {
-        reference::CovarianceInputs inputs;
-        inputs.first = argument<0>().value;
-        if (count() == 0) return inputs;
-        Draws draws(seed_, 50);
-        if (desc().samples > 0) {
-            inputs.x.assign(
-                reference::covariance_element(desc(), desc().blocks - 1, desc().samples - 1, desc().n - 1) + 1,
-                std::numeric_limits<float>::quiet_NaN());
-        }
-        for (std::uint32_t b = 0; b < desc().blocks; ++b) {
-            for (std::uint32_t s = 0; s < desc().samples; ++s) {
-                for (std::uint32_t c = 0; c < desc().n; ++c) {
-                    const std::size_t index = reference::covariance_element(desc(), b, s, c);
-                    inputs.x[index] = draw_sample(draws, values_, index);
-                }
-            }
-        }
-        if (!desc().average) return inputs;
-        inputs.old.assign(count(), std::numeric_limits<float>::quiet_NaN());  // of a first average, not read
-        for (std::size_t i = 0; i < count() && !argument<0>().value; ++i) {
-            const std::size_t n = std::max(desc().n, 1U);  // there is an element, so it is n; the analyzer cannot know
-            const std::size_t block = i / (n * n) * n * n;
-            const std::size_t mirror = block + (i - block) % n * n + (i - block) / n;
-            inputs.old[i] = mirror < i ? inputs.old[mirror] : draw_sample(draws, values_, i);
-        }
-        return inputs;
-    }
 
     SampleValues values_;
     std::uint64_t seed_;
 };
+
+std::vector<ByteVector> CovarianceProblem::contents() const {
+    if (count() == 0) return {{}, {}};
+    Draws draws(seed_, 50);
+    std::vector<float> x, old;
+    if (desc().samples > 0) {
+        x.assign(reference::covariance_element(desc(), desc().blocks - 1, desc().samples - 1, desc().n - 1) + 1,
+                 std::numeric_limits<float>::quiet_NaN());
+    }
+    for (std::uint32_t b = 0; b < desc().blocks; ++b) {
+        for (std::uint32_t s = 0; s < desc().samples; ++s) {
+            for (std::uint32_t c = 0; c < desc().n; ++c) {
+                const std::size_t index = reference::covariance_element(desc(), b, s, c);
+                x[index] = draw_sample(draws, values_, index);
+            }
+        }
+    }
+    if (!desc().average) return {bytes_of_values(x), {}};
+    old.assign(count(), std::numeric_limits<float>::quiet_NaN());  // of a first average, not read
+    for (std::size_t i = 0; i < count() && !argument<0>().value; ++i) {
+        const std::size_t n = std::max(desc().n, 1U);  // there is an element, so it is n; the analyzer cannot know
+        const std::size_t block = i / (n * n) * n * n;
+        const std::size_t mirror = block + (i - block) % n * n + (i - block) / n;
+        old[i] = mirror < i ? old[mirror] : draw_sample(draws, values_, i);
+    }
+    return {bytes_of_values(x), bytes_of_values(old)};
+}
 
 struct CovarianceCase {
     CovarianceDesc desc;
@@ -168,15 +161,7 @@ Problems covariance_benchmarks() {
     return problems;
 }
 
-std::unique_ptr<Problem> make_covariance_problem(const CovarianceDesc& desc) {
-    return std::make_unique<CovarianceProblem>(desc, false, SampleValues::Plain, 1);
-}
-
-Problems large_covariances() {
-    Problems problems;
-    problems.push_back(make_covariance_problem({.n = 2048, .samples = 4096}));
-    return problems;
-}
+Problems large_covariances() { return problems_of<CovarianceProblem>({{.n = 2048, .samples = 4096}}); }
 
 }  // namespace
 
@@ -186,7 +171,7 @@ const Family& covariance_family() noexcept {
                                     .cases = &covariance_cases,
                                     .benchmarks = &covariance_benchmarks,
                                     .each_configuration_once = true,
-                                    .operation = &kOperationText<CovarianceDesc, &make_covariance_problem>,
+                                    .operation = &kOperationText<CovarianceDesc, &make_problem<CovarianceProblem>>,
                                     .large = &large_covariances};
     return kFamily;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "check_tools.hpp"
@@ -8,7 +9,7 @@
 #include "row_inputs.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/cumulative_sum.hpp"
+#include "yolk/primitives/cumulative_sum.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 /// One number added to the next, in double, for finite inputs. The tolerance is the roundings on the longest way to a
 /// sum (32 within a run and 32 of runs for each level of chunks, and the sum of both), of 2^-24 of the sum of
 /// magnitudes, and 2^-100 for each input and each chunk's total that counts as zero.
-std::vector<OracleValue> cumulative_sum_oracle(const CumulativeSumDesc& desc, const std::vector<float>& in) {
+std::vector<OracleValue> cumulative_sum_oracle(const CumulativeSumDesc& desc, std::span<const float> in) {
     double levels = 1.0;
     for (std::size_t rest = desc.columns; rest > 1024; rest = (rest + 1023) / 1024) levels += 1.0;
     const double roundings = 66.0 * levels * kFp32Rounding;
@@ -38,27 +39,20 @@ std::vector<OracleValue> cumulative_sum_oracle(const CumulativeSumDesc& desc, co
 
 class CumulativeSumProblem final : public OperationProblem<CumulativeSumDesc> {
    public:
-    CumulativeSumProblem(const CumulativeSumDesc& desc, RowInputs inputs, std::uint64_t seed)
+    explicit CumulativeSumProblem(const CumulativeSumDesc& desc, RowInputs inputs = RowInputs::Plain,
+                                  std::uint64_t seed = 1)
         : OperationProblem(desc, name_of(inputs)), inputs_(inputs), seed_(seed) {}
 
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        const std::vector<float> in = input();
-        return {{.twin = words_of(reference::cumulative_sum_twin(desc(), in)),
-                 .oracle = cumulative_sum_oracle(desc(), in)}};
-    }
-    [[nodiscard]] Work work() const override {
-        const double count = static_cast<double>(desc().outer) * desc().columns * desc().inner;
-        return {.operations = count, .bytes = 8.0 * count};
-    }
-
    protected:
-    [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(input())}; }
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        return {bytes_of_values(row_inputs(seed_, elements(0), inputs_))};
+    }
+    [[nodiscard]] double operations() const override { return static_cast<double>(elements(0)); }
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
+        return {cumulative_sum_oracle(desc(), given.in<float>(0))};
+    }
 
    private:
-    [[nodiscard]] std::vector<float> input() const {
-        return row_inputs(seed_, std::size_t{desc().outer} * desc().columns * desc().inner, inputs_);
-    }
-
     RowInputs inputs_;
     std::uint64_t seed_;
 };
@@ -95,27 +89,21 @@ Problems cumulative_sum_cases(std::uint64_t seed) {
     return problems;
 }
 
-std::unique_ptr<Problem> make_cumulative_sum_problem(const CumulativeSumDesc& desc) {
-    return std::make_unique<CumulativeSumProblem>(desc, RowInputs::Plain, 1);
-}
-
 Problems cumulative_sum_benchmarks() {
-    Problems problems;
-    for (const auto& [outer, columns, inner] :
-         {std::array{1U, 1U << 20U, 1U}, std::array{4096U, 256U, 1U}, std::array{64U, 256U, 64U}}) {
-        problems.push_back(make_cumulative_sum_problem({.outer = outer, .columns = columns, .inner = inner}));
-    }
-    return problems;
+    return problems_of<CumulativeSumProblem>({{.outer = 1, .columns = 1U << 20U},
+                                              {.outer = 4096, .columns = 256},
+                                              {.outer = 64, .columns = 256, .inner = 64}});
 }
 
 }  // namespace
 
 const Family& cumulative_sum_family() noexcept {
-    static constexpr Family kFamily{.name = "cumulative_sum",
-                                    .exactness = "P",
-                                    .cases = &cumulative_sum_cases,
-                                    .benchmarks = &cumulative_sum_benchmarks,
-                                    .operation = &kOperationText<CumulativeSumDesc, &make_cumulative_sum_problem>};
+    static constexpr Family kFamily{
+        .name = "cumulative_sum",
+        .exactness = "P",
+        .cases = &cumulative_sum_cases,
+        .benchmarks = &cumulative_sum_benchmarks,
+        .operation = &kOperationText<CumulativeSumDesc, &make_problem<CumulativeSumProblem>>};
     return kFamily;
 }
 

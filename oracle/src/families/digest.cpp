@@ -6,28 +6,29 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <span>
 
 #include "check_tools.hpp"
 #include "philox_oracle.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/digest.hpp"
+#include "yolk/primitives/digest.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-using reference::DigestSums;
+using DigestSums = std::array<std::uint32_t, abi::digest::kSumWords>;
 
 /// One 16-bit column at a time, carries after all additions, the last word first: another order and another arithmetic
 /// than the kernel's and the twin's.
-std::vector<OracleValue> digest_oracle(const std::vector<std::uint32_t>& in, std::uint32_t array,
-                                       const DigestSums& start) {
+std::vector<OracleValue> digest_oracle(std::span<const std::uint32_t> in, std::uint32_t array,
+                                       std::span<const std::uint32_t> start) {
     std::array<std::uint64_t, 8> columns{};
     const auto add = [&columns](std::size_t word, std::uint32_t value) {
         columns.at(2 * word) += value & 0xFFFFU;
         columns.at(2 * word + 1) += value >> 16U;
     };
-    for (std::size_t word = 0; word < 4; ++word) add(word, start.at(word));
+    for (std::size_t word = 0; word < 4; ++word) add(word, start[word]);
     std::uint32_t not_finite = start[abi::digest::kSumNotFinite];
     for (const std::uint32_t word : in) not_finite += std::isfinite(std::bit_cast<float>(word)) ? 0U : 1U;
     for (std::size_t block = (in.size() + 3) / 4; block-- > 0;) {
@@ -50,16 +51,10 @@ std::vector<OracleValue> digest_oracle(const std::vector<std::uint32_t>& in, std
 
 class DigestProblem final : public OperationProblem<DigestDesc> {
    public:
-    DigestProblem(const DigestDesc& desc, std::uint32_t array, const DigestSums& start, std::uint64_t seed)
+    explicit DigestProblem(const DigestDesc& desc, std::uint32_t array = 0, const DigestSums& start = {},
+                           std::uint64_t seed = 1)
         : OperationProblem(desc, fmt::format("array {}", array), array), start_(start), seed_(seed) {}
 
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        const std::vector<std::uint32_t> in = input();
-        const DigestSums twin = reference::digest_twin(in, argument<0>(), start_);
-        return {{.element = ElementType::U32,
-                 .twin = {twin.begin(), twin.end()},
-                 .oracle = digest_oracle(in, argument<0>(), start_)}};
-    }
     /// A Philox block takes about a hundred operations.
     [[nodiscard]] Work work() const override {
         const double count = desc().count;
@@ -69,6 +64,9 @@ class DigestProblem final : public OperationProblem<DigestDesc> {
    protected:
     [[nodiscard]] std::vector<ByteVector> contents() const override {
         return {bytes_of_values(input()), bytes_of_values(std::vector<std::uint32_t>(start_.begin(), start_.end()))};
+    }
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
+        return {digest_oracle(given.in<std::uint32_t>(0), argument<0>(), given.in<std::uint32_t>(1))};
     }
 
    private:
@@ -103,23 +101,11 @@ Problems digest_cases(std::uint64_t seed) {
     return problems;
 }
 
-std::unique_ptr<Problem> make_digest_problem(const DigestDesc& desc) {
-    return std::make_unique<DigestProblem>(desc, 0, DigestSums{}, 1);
-}
-
 /// Shapes worth timing.
-Problems digest_benchmarks() {
-    Problems problems;
-    for (const std::uint32_t count : {1U << 16U, 1U << 22U}) problems.push_back(make_digest_problem({.count = count}));
-    return problems;
-}
+Problems digest_benchmarks() { return problems_of<DigestProblem>({{.count = 1U << 16U}, {.count = 1U << 22U}}); }
 
 /// An invocation takes 2 and 4 blocks.
-Problems large_digests() {
-    Problems problems;
-    for (const std::uint32_t count : {1U << 19U, 1U << 20U}) problems.push_back(make_digest_problem({.count = count}));
-    return problems;
-}
+Problems large_digests() { return problems_of<DigestProblem>({{.count = 1U << 19U}, {.count = 1U << 20U}}); }
 
 }  // namespace
 
@@ -128,7 +114,7 @@ const Family& digest_family() noexcept {
                                     .exactness = "E",
                                     .cases = &digest_cases,
                                     .benchmarks = &digest_benchmarks,
-                                    .operation = &kOperationText<DigestDesc, &make_digest_problem>,
+                                    .operation = &kOperationText<DigestDesc, &make_problem<DigestProblem>>,
                                     .large = &large_digests};
     return kFamily;
 }

@@ -13,8 +13,8 @@
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/operation_problem.hpp"
+#include "yolk/primitives/es_update.hpp"
 #include "yolk/primitives/es_update_strips.hpp"
-#include "yolk/reference/es_update.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -178,16 +178,6 @@ EsUpdateDesc describe_update(const EsUpdateCase& item) {
             .output = item.output};
 }
 
-/// Two words for each sum, the low one first.
-std::vector<std::uint32_t> words_of_sums(std::span<const std::int64_t> sums) {
-    std::vector<std::uint32_t> words;
-    for (const std::int64_t sum : sums) {
-        words.push_back(static_cast<std::uint32_t>(sum));
-        words.push_back(static_cast<std::uint32_t>(static_cast<std::uint64_t>(sum) >> 32U));
-    }
-    return words;
-}
-
 class EsUpdateProblem final : public OperationProblem<EsUpdateDesc> {
    public:
     EsUpdateProblem(const EsUpdateCase& item, UpdateInputs inputs)
@@ -204,26 +194,19 @@ class EsUpdateProblem final : public OperationProblem<EsUpdateDesc> {
         return {integer() ? bytes_of_values(inputs_.integers) : bytes_of_values(inputs_.floats),
                 bytes_of_values(std::vector{inputs_.summary})};
     }
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        const auto weights = std::span(inputs_.integers).first(integer() ? inputs_.values.size() : 0);
-        if (sums()) {
-            const reference::PairRange pairs{.first = share_.first_pair, .count = share_.pair_count};
-            return {{.element = ElementType::U32,
-                     .twin = words_of_sums(reference::es_update_sums_twin(desc(), weights, pairs, inputs_.when)),
-                     .kept = kept(2)}};
-        }
-        Expected gradient{.oracle = oracle(), .kept = kept(1)};
-        if (integer())
-            gradient.twin = words_of(reference::es_update_twin(desc(), weights, inputs_.summary, inputs_.when));
-        return {std::move(gradient)};
+    [[nodiscard]] bool has_twin(std::size_t /*written*/) const override { return integer(); }
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& /*given*/,
+                                                   const HostViews& /*made*/) const override {
+        return {sums() ? OracleValues() : values()};
     }
+    [[nodiscard]] std::vector<bool> kept(std::size_t /*written*/) const override { return kept_words(sums() ? 2 : 1); }
     /// What a word of a sum is worth no oracle's value says: the two together, scaled as a gradient is.
     void verify(CheckReport& report, const std::string& case_name,
                 std::span<const std::vector<std::uint32_t>> outputs) const override {
         if (!sums()) return;
-        const std::vector<bool> is_kept = kept(1);
+        const std::vector<bool> is_kept = kept_words(1);
         std::vector<double> values;
-        std::vector<OracleValue> expected = oracle();
+        OracleValues expected = this->values();
         for (std::size_t i = 0; i < is_kept.size(); ++i) {
             const std::uint64_t bits = outputs[0][2 * i] | std::uint64_t{outputs[0][2 * i + 1]} << 32U;
             values.push_back(is_kept[i] ? 0.0
@@ -268,7 +251,7 @@ class EsUpdateProblem final : public OperationProblem<EsUpdateDesc> {
         return desc().parameters.parameters()[id];
     }
     /// Elements, of so many words, that the share leaves as they were.
-    [[nodiscard]] std::vector<bool> kept(std::size_t words) const {
+    [[nodiscard]] std::vector<bool> kept_words(std::size_t words) const {
         const ElementSpan made = UpdateStrips(desc().parameters).elements(share_.first_strip, share_.strip_count);
         std::vector<bool> kept;
         for (std::uint32_t i = 0; i < desc().parameters.element_count(); ++i) {
@@ -291,13 +274,13 @@ class EsUpdateProblem final : public OperationProblem<EsUpdateDesc> {
     /// Four roundings in class P (factor, its product with the coefficient, the sum, the last product), of sums none,
     /// and the oracle's own in double. Floats add a product and an addition per term and an addition per slice, each
     /// 2^-24 of what has been summed.
-    [[nodiscard]] std::vector<OracleValue> oracle() const {
+    [[nodiscard]] OracleValues values() const {
         std::vector<double> weights(inputs_.values.size(), 0.0);
         std::copy_n(inputs_.values.begin() + share_.first_pair, share_.pair_count, weights.begin() + share_.first_pair);
         const EsUpdateOracle oracle =
             es_update_oracle(desc(), weights, static_cast<double>(inputs_.summary.coefficient), inputs_.when);
         const double half_ulp = std::ldexp(1.0, -24);
-        std::vector<OracleValue> values;
+        OracleValues values;
         for (std::size_t i = 0; i < oracle.gradient.size(); ++i) {
             const std::uint32_t rank = rank_of(parameter_of(static_cast<std::uint32_t>(i)), desc().rank);
             const double terms = static_cast<double>(inputs_.values.size()) * rank;

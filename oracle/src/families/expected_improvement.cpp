@@ -10,7 +10,7 @@
 #include "error_bounds.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/expected_improvement.hpp"
+#include "yolk/primitives/expected_improvement.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -23,28 +23,28 @@ double improvement(double z) {
     return z * 0.5 * std::erfc(-z / std::numbers::sqrt2) + density;
 }
 
-OracleValue variance_of(const ExpectedImprovementDesc& desc, const reference::ExpectedImprovementInputs& inputs,
-                        std::size_t c) {
-    double variance = inputs.variances[c];
+OracleValue variance_of(const ExpectedImprovementDesc& desc, std::size_t steps, const HostViews& given, std::size_t c) {
+    double variance = given.in<float>(4)[c];
     double magnitude = std::abs(variance);
     double dropped = 0.0;
-    for (std::size_t s = inputs.values.steps; s-- > 0;) {
-        const double left = inputs.left[s * desc.stride + c];
-        const double right = inputs.right[s * desc.stride + c];
+    for (std::size_t s = steps; s-- > 0;) {
+        const double left = given.in<float>(1)[s * desc.stride + c];
+        const double right = given.in<float>(2)[s * desc.stride + c];
         variance -= left * right;
         magnitude += std::abs(left * right);
         dropped += kOperandFloor * (std::abs(left) + std::abs(right) + kOperandFloor);
     }
-    return {std::max(variance, kLeastVariance), (inputs.values.steps + 1.0) * kFp32Rounding * magnitude + dropped};
+    return {std::max(variance, kLeastVariance),
+            (static_cast<double>(steps) + 1.0) * kFp32Rounding * magnitude + dropped};
 }
 
-OracleValue gain_of(const reference::ExpectedImprovementInputs& inputs, std::size_t stride, std::size_t c,
+OracleValue gain_of(const ExpectedImprovementValues& v, const HostViews& given, std::size_t stride, std::size_t c,
                     OracleValue variance) {
-    const ExpectedImprovementValues& v = inputs.values;
-    const double value = inputs.scores[c];
-    const double unit = inputs.scores[stride + c];
-    const double mean = inputs.prior[c] + value + v.level - v.level * unit - v.mean_slack;
-    const double magnitude = std::abs(inputs.prior[c]) + std::abs(value) + std::abs(v.level) * (1.0 + std::abs(unit)) +
+    const double value = given.in<float>(0)[c];
+    const double unit = given.in<float>(0)[stride + c];
+    const double prior = given.in<float>(3)[c];
+    const double mean = prior + value + v.level - v.level * unit - v.mean_slack;
+    const double magnitude = std::abs(prior) + std::abs(value) + std::abs(v.level) * (1.0 + std::abs(unit)) +
                              std::abs(v.best) + std::abs(v.mean_slack);
     const double wide = variance.value + v.variance_slack;
     const double deviation = v.deviation * std::sqrt(wide);
@@ -71,14 +71,14 @@ OracleValue gain_of(const reference::ExpectedImprovementInputs& inputs, std::siz
 
 /// In double, the normal distribution by erfc. Tolerances: roundings of sums against their magnitudes, their effect on
 /// the gain by its derivatives (at most 1 in the mean, .4 in the deviation), and 7.5e-8 |z| of the approximation.
-reference::ExpectedImprovementOutputs<OracleValue> expected_improvement_oracle(
-    const ExpectedImprovementDesc& desc, const reference::ExpectedImprovementInputs& inputs) {
-    reference::ExpectedImprovementOutputs<OracleValue> out;
+std::vector<OracleValues> expected_improvement_oracle(const ExpectedImprovementDesc& desc,
+                                                      const ExpectedImprovementValues& values, const HostViews& given) {
+    OracleValues variances, gains;
     for (std::size_t c = 0; c < desc.count; ++c) {
-        out.variances.push_back(variance_of(desc, inputs, c));
-        out.gains.push_back(gain_of(inputs, desc.stride, c, out.variances.back()));
+        variances.push_back(variance_of(desc, values.steps, given, c));
+        gains.push_back(gain_of(values, given, desc.stride, c, variances.back()));
     }
-    return out;
+    return {variances, gains};
 }
 
 /// How the best value lies against the means, in deviations: far above, far below, slacks, candidates kept out.
@@ -100,18 +100,12 @@ ExpectedImprovementValues values_of(const ExpectedImprovementDesc& desc, Regime 
 
 class ExpectedImprovementProblem final : public OperationProblem<ExpectedImprovementDesc> {
    public:
-    ExpectedImprovementProblem(const ExpectedImprovementDesc& desc, Regime regime, std::uint64_t seed)
+    explicit ExpectedImprovementProblem(const ExpectedImprovementDesc& desc, Regime regime = Regime::Plain,
+                                        std::uint64_t seed = 1)
         : OperationProblem(desc, fmt::format("rows of {}, {}", desc.stride, name_of(regime)), values_of(desc, regime)),
           regime_(regime),
           seed_(seed) {}
 
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        const reference::ExpectedImprovementInputs inputs = make_inputs();
-        const auto twin = reference::expected_improvement_twin(desc(), inputs);
-        auto oracle = expected_improvement_oracle(desc(), inputs);
-        return {{.twin = words_of(twin.variances), .oracle = std::move(oracle.variances)},
-                {.twin = words_of(twin.gains), .oracle = std::move(oracle.gains)}};
-    }
     [[nodiscard]] Work work() const override {
         const double count = desc().count;
         return {.operations = count * (2.0 * desc().steps + 100.0), .bytes = 4.0 * count * (2.0 * desc().steps + 6.0)};
@@ -119,31 +113,27 @@ class ExpectedImprovementProblem final : public OperationProblem<ExpectedImprove
 
    protected:
     [[nodiscard]] std::vector<ByteVector> contents() const override {
-        const reference::ExpectedImprovementInputs inputs = make_inputs();
-        return {bytes_of_values(inputs.scores), bytes_of_values(inputs.left), bytes_of_values(inputs.right),
-                bytes_of_values(inputs.prior), bytes_of_values(inputs.variances)};
-    }
-
-   private:
-    [[nodiscard]] reference::ExpectedImprovementInputs make_inputs() const {
         Draws draws(seed_, 3);
         const std::size_t rows = desc().count == 0 ? 0 : desc().stride;
         const float scale = regime_ == Regime::Tiny ? 0x1p-42F : 1.0F;
-        reference::ExpectedImprovementInputs inputs{
-            .scores = draws.uniforms(2 * rows, -1.0F * scale, 1.0F * scale),
-            .left = draws.uniforms(desc().steps * rows, -0.5F * scale, 0.5F * scale),
-            .right = draws.uniforms(desc().steps * rows, -0.5F * scale, 0.5F * scale),
-            .prior = draws.uniforms(desc().count, -0.5F, 0.5F),
-            .variances = draws.uniforms(desc().count, 0.0F, 1.0F),
-            .values = argument<0>()};
+        const std::vector<float> scores = draws.uniforms(2 * rows, -1.0F * scale, 1.0F * scale);
+        const std::vector<float> left = draws.uniforms(desc().steps * rows, -0.5F * scale, 0.5F * scale);
+        const std::vector<float> right = draws.uniforms(desc().steps * rows, -0.5F * scale, 0.5F * scale);
+        std::vector<float> prior = draws.uniforms(desc().count, -0.5F, 0.5F);
+        std::vector<float> variances = draws.uniforms(desc().count, 0.0F, 1.0F);
         for (std::size_t c = 0; c < desc().count; ++c) {
             // The last few steps leave little or nothing of some variances.
-            if (draws.below(8) == 0) inputs.variances[c] *= 0x1p-12F;
-            if (draws.below(8) == 0) inputs.prior[c] = 1e30F;
+            if (draws.below(8) == 0) variances[c] *= 0x1p-12F;
+            if (draws.below(8) == 0) prior[c] = 1e30F;
         }
-        return inputs;
+        return {bytes_of_values(scores), bytes_of_values(left), bytes_of_values(right), bytes_of_values(prior),
+                bytes_of_values(variances)};
+    }
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
+        return expected_improvement_oracle(desc(), argument<0>(), given);
     }
 
+   private:
     Regime regime_;
     std::uint64_t seed_;
 };
@@ -164,15 +154,9 @@ Problems expected_improvement_cases(std::uint64_t seed) {
     return problems;
 }
 
-std::unique_ptr<Problem> make_expected_improvement_problem(const ExpectedImprovementDesc& desc) {
-    return std::make_unique<ExpectedImprovementProblem>(desc, Regime::Plain, 1);
-}
-
 Problems expected_improvement_benchmarks() {
-    Problems problems;
-    for (const std::uint32_t steps : {2U, 256U})
-        problems.push_back(make_expected_improvement_problem({.count = 18'000, .stride = 18'176, .steps = steps}));
-    return problems;
+    return problems_of<ExpectedImprovementProblem>(
+        {{.count = 18'000, .stride = 18'176, .steps = 2}, {.count = 18'000, .stride = 18'176, .steps = 256}});
 }
 
 }  // namespace
@@ -184,7 +168,7 @@ const Family& expected_improvement_family() noexcept {
         .cases = &expected_improvement_cases,
         .benchmarks = &expected_improvement_benchmarks,
         .configurations_per_case = 3,
-        .operation = &kOperationText<ExpectedImprovementDesc, &make_expected_improvement_problem>};
+        .operation = &kOperationText<ExpectedImprovementDesc, &make_problem<ExpectedImprovementProblem>>};
     return kFamily;
 }
 

@@ -11,7 +11,7 @@
 #include "fitness_oracle.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/fitness.hpp"
+#include "yolk/primitives/fitness.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -81,17 +81,6 @@ constexpr std::array<PopulationSize, 7> kPopulationSizes{{{2, 1, 2, 3, 3},
                                                           {548, 1, 4, 549, 9}}};
 constexpr int kSizesPerKindAndRule = 2;
 
-/// The twin's weights as the kernel stores them.
-std::vector<std::uint32_t> stored_weights(const reference::FitnessTwin& twin) {
-    std::vector<std::uint32_t> words;
-    for (const float weight : twin.float_weights) words.push_back(std::bit_cast<std::uint32_t>(weight));
-    for (std::size_t pair = 0; pair < twin.integer_weights.size(); ++pair) {
-        if (pair % 4 == 0) words.push_back(0);
-        words.back() |= std::uint32_t{static_cast<std::uint8_t>(twin.integer_weights[pair])} << (8 * (pair % 4));
-    }
-    return words;
-}
-
 std::vector<double> weight_values(const FitnessDesc& desc, const std::vector<std::uint32_t>& words) {
     std::vector<double> values;
     for (std::size_t pair = 0; pair < (desc.antithetic ? desc.population / 2 : desc.population); ++pair) {
@@ -143,14 +132,6 @@ class FitnessProblem final : public OperationProblem<FitnessDesc> {
     FitnessProblem(const FitnessDesc& desc, const char* kind, std::vector<float> returns)
         : OperationProblem(desc, kind), returns_(std::move(returns)) {}
 
-    /// The oracle starts from the scores as they came, and knows weights that are not words: verify() compares.
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        const reference::FitnessTwin twin = reference::fitness_twin(desc(), returns_);
-        const auto summary = std::bit_cast<SummaryWords>(twin.summary);
-        return {{.twin = words_of(twin.scores)},
-                {.element = ElementType::U32, .twin = stored_weights(twin)},
-                {.element = ElementType::U32, .twin = {summary.begin(), summary.end()}}};
-    }
     /// A few passes over the scores, each of a few operations per member.
     [[nodiscard]] Work work() const override {
         const double members = desc().population;
@@ -173,6 +154,7 @@ class FitnessProblem final : public OperationProblem<FitnessDesc> {
     }
 
    protected:
+    /// No oracle here: it starts from the scores as they came, and knows weights that are not words. verify() compares.
     [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(returns_)}; }
 
    private:
@@ -181,8 +163,8 @@ class FitnessProblem final : public OperationProblem<FitnessDesc> {
     std::vector<float> returns_;
 };
 
-std::unique_ptr<Problem> make_problem(const ScoreKind& kind, const Rule& rule, const PopulationSize& size,
-                                      Draws& draws) {
+std::unique_ptr<Problem> scored_problem(const ScoreKind& kind, const Rule& rule, const PopulationSize& size,
+                                        Draws& draws) {
     const bool pairs = rule.antithetic;
     const FitnessDesc desc{.population = pairs ? size.population : size.odd_population,
                            .episodes = size.episodes,
@@ -204,7 +186,7 @@ Problems fitness_cases(std::uint64_t seed) {
         for (const Rule& rule : kCheckedRules) {
             for (int i = 0; i < kSizesPerKindAndRule; ++i) {
                 problems.push_back(
-                    make_problem(kind, rule, kPopulationSizes[problems.size() % kPopulationSizes.size()], draws));
+                    scored_problem(kind, rule, kPopulationSizes[problems.size() % kPopulationSizes.size()], draws));
             }
         }
     }
@@ -215,7 +197,7 @@ Problems fitness_benchmarks() {
     Problems problems;
     Draws draws(42, 6);
     for (const Rule& rule : kCheckedRules)
-        problems.push_back(make_problem(kKinds[0], rule, {65536, 1, 64, 65536, 64}, draws));
+        problems.push_back(scored_problem(kKinds[0], rule, {65536, 1, 64, 65536, 64}, draws));
     return problems;
 }
 

@@ -10,7 +10,7 @@
 #include "inverse_sqrt_oracle.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/inverse_sqrt.hpp"
+#include "yolk/primitives/inverse_sqrt.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -104,7 +104,7 @@ class InverseSqrtProblem final : public OperationProblem<InverseSqrtDesc> {
           seed_(seed) {}
 
     [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(make_input())}; }
-    [[nodiscard]] std::vector<Expected> expected() const override;
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& made) const override;
     void verify(CheckReport& report, const std::string& case_name,
                 std::span<const std::vector<std::uint32_t>> outputs) const override;
     [[nodiscard]] Work work() const override {
@@ -146,24 +146,22 @@ InverseSqrtStatus InverseSqrtProblem::right_status(std::size_t block) const {
     return case_.is_short ? InverseSqrtStatus::NotConverged : InverseSqrtStatus::Converged;
 }
 
-std::vector<Expected> InverseSqrtProblem::expected() const {
-    const std::vector<float> in = make_input();
-    const reference::InverseSqrtOutputs twin = reference::inverse_sqrt_twin(desc(), in);
-    Expected out{.twin = words_of(twin.out)};
-    for (std::size_t b = 0; b < twin.status.size(); ++b) {
+std::vector<OracleValues> InverseSqrtProblem::oracle(const HostViews& given, const HostViews& made) const {
+    const auto twin_status = made.in<std::uint32_t>(2);
+    OracleValues all;
+    for (std::size_t b = 0; b < twin_status.size() && elements() > 0; ++b) {
         if (right_status(b) == InverseSqrtStatus::Converged) {
-            const auto block = std::span(in).subspan(b * elements(), elements());
-            const std::vector<OracleValue> values =
-                inverse_sqrt_oracle(desc().n, desc().damping, block, inverse_sqrt_iterations(twin.status[b]));
-            out.oracle.insert(out.oracle.end(), values.begin(), values.end());
+            const auto block = given.in<float>(0).subspan(b * elements(), elements());
+            const OracleValues values =
+                inverse_sqrt_oracle(desc().n, desc().damping, block, inverse_sqrt_iterations(twin_status[b]));
+            all.insert(all.end(), values.begin(), values.end());
             continue;
         }
         // Zeros, or an iterate that is on its way: only the twin knows it.
         const bool failed = right_status(b) > InverseSqrtStatus::NotConverged;
-        out.oracle.resize(out.oracle.size() + elements(),
-                          {0.0, failed ? 0.0 : std::numeric_limits<double>::infinity()});
+        all.resize(all.size() + elements(), {0.0, failed ? 0.0 : std::numeric_limits<double>::infinity()});
     }
-    return {out, {.element = ElementType::U32, .twin = twin.status}, {.twin = words_of(twin.residual)}};
+    return {all};
 }
 
 void InverseSqrtProblem::verify(CheckReport& report, const std::string& case_name,

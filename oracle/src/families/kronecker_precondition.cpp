@@ -10,7 +10,7 @@
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
 #include "yolk/primitives/block_inverse.hpp"
-#include "yolk/reference/kronecker_precondition.hpp"
+#include "yolk/primitives/kronecker_precondition.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -55,18 +55,11 @@ class KroneckerProblem final : public OperationProblem<KroneckerPreconditionDesc
           case_(std::move(of)),
           seed_(seed) {}
 
-    [[nodiscard]] std::vector<ByteVector> contents() const override {
-        const reference::KroneckerInputs inputs = make_inputs();
-        return {bytes_of_values(inputs.factor_out), bytes_of_values(inputs.factor_in),
-                bytes_of_values(inputs.gradient)};
-    }
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        const reference::KroneckerInputs inputs = make_inputs();
-        const reference::KroneckerOutputs twin = reference::kronecker_precondition_twin(desc(), inputs);
-        std::vector<Expected> all{
-            {.twin = words_of(twin.step), .oracle = kronecker_precondition_oracle(desc(), inputs, twin.status)}};
-        if (inverts()) all.push_back({.element = ElementType::U32, .twin = twin.status});
-        return all;
+    [[nodiscard]] std::vector<ByteVector> contents() const override;
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& made) const override {
+        return {kronecker_precondition_oracle(
+            desc(), {given.in<float>(0), given.in<float>(1), given.in<float>(2), case_.damping},
+            made.in<std::uint32_t>(4))};
     }
     void verify(CheckReport& report, const std::string& case_name,
                 std::span<const std::vector<std::uint32_t>> outputs) const override {
@@ -107,32 +100,32 @@ class KroneckerProblem final : public OperationProblem<KroneckerPreconditionDesc
         }
         return 0;
     }
-    [[nodiscard]] reference::KroneckerInputs make_inputs() const {
-        reference::KroneckerInputs inputs{.factor_out = {}, .factor_in = {}, .gradient = {}, .damping = case_.damping};
-        if (desc().n_out == 0 || desc().n_in == 0) return inputs;
-        Draws draws(seed_, 70);
-        const auto append = [](std::vector<float>& to, const std::vector<float>& from) {
-            to.insert(to.end(), from.begin(), from.end());
-        };
-        for (std::size_t b = 0; b < desc().blocks; ++b) {
-            const FactorKind kind = kind_of(b);
-            const bool few = kind == FactorKind::FewSamples;
-            const float sign = kind == FactorKind::NegativeOut ? -1.0F : 1.0F;
-            const float in_scale = kind == FactorKind::ZeroIn ? 0.0F : case_.scale_in;
-            std::vector<float> out = make_covariance(draws, desc().n_out, few ? 2 : 3 * desc().n_out + 2, sign);
-            std::vector<float> in = make_covariance(draws, desc().n_in, few ? 2 : 3 * desc().n_in + 2, in_scale);
-            if (kind == FactorKind::NanIn) in[in.size() / 2] = in[0] = std::numeric_limits<float>::quiet_NaN();
-            if (kind == FactorKind::InfiniteOut) out[0] = std::numeric_limits<float>::infinity();
-            append(inputs.factor_out, out);
-            append(inputs.factor_in, in);
-            append(inputs.gradient, draws.uniforms(std::size_t{desc().n_out} * desc().n_in, -1.0F, 1.0F));
-        }
-        return inputs;
-    }
 
     KroneckerPreconditionCase case_;
     std::uint64_t seed_;
 };
+
+std::vector<ByteVector> KroneckerProblem::contents() const {
+    std::vector<float> factors_out, factors_in, gradient;
+    Draws draws(seed_, 70);
+    const auto append = [](std::vector<float>& to, const std::vector<float>& from) {
+        to.insert(to.end(), from.begin(), from.end());
+    };
+    for (std::size_t b = 0; b < desc().blocks && desc().n_out > 0 && desc().n_in > 0; ++b) {
+        const FactorKind kind = kind_of(b);
+        const bool few = kind == FactorKind::FewSamples;
+        const float sign = kind == FactorKind::NegativeOut ? -1.0F : 1.0F;
+        const float in_scale = kind == FactorKind::ZeroIn ? 0.0F : case_.scale_in;
+        std::vector<float> out = make_covariance(draws, desc().n_out, few ? 2 : 3 * desc().n_out + 2, sign);
+        std::vector<float> in = make_covariance(draws, desc().n_in, few ? 2 : 3 * desc().n_in + 2, in_scale);
+        if (kind == FactorKind::NanIn) in[in.size() / 2] = in[0] = std::numeric_limits<float>::quiet_NaN();
+        if (kind == FactorKind::InfiniteOut) out[0] = std::numeric_limits<float>::infinity();
+        append(factors_out, out);
+        append(factors_in, in);
+        append(gradient, draws.uniforms(std::size_t{desc().n_out} * desc().n_in, -1.0F, 1.0F));
+    }
+    return {bytes_of_values(factors_out), bytes_of_values(factors_in), bytes_of_values(gradient)};
+}
 
 // Nothing, one element, primes, around the tiles; many blocks; no damping, and damping that singular factors need; pi
 // far from 1; blocks that fail between others that do not; a damping that is none; factors that are inverses already.

@@ -11,8 +11,9 @@
 #include "yolk/oracle/convert.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
+#include "yolk/primitives/matmul.hpp"
 #include "yolk/reference/convert.hpp"
-#include "yolk/reference/matmul.hpp"
+#include "yolk/reference/matrix_elements.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -66,7 +67,7 @@ MatmulConfig on_units(std::uint32_t workgroup_size, std::uint32_t size, OperandP
 
 class MatmulProblem final : public OperationProblem<MatmulDesc> {
    public:
-    MatmulProblem(const MatmulDesc& desc, MatrixValues values, std::uint64_t seed)
+    explicit MatmulProblem(const MatmulDesc& desc, MatrixValues values = MatrixValues::Uniform, std::uint64_t seed = 1)
         : OperationProblem(desc, label_of(reference::without_dense(desc), values)),
           desc_(reference::without_dense(desc)),
           values_(values),
@@ -93,7 +94,14 @@ class MatmulProblem final : public OperationProblem<MatmulDesc> {
         return {bytes_in_format(desc_.a.format, inputs.a), bytes_in_format(desc_.b.format, inputs.b),
                 bytes_of_values(inputs.bias), bytes_of_values(inputs.residual)};
     }
-    [[nodiscard]] std::vector<Expected> expected() const override;
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& made) const override;
+    [[nodiscard]] bool has_twin(std::size_t /*written*/) const override {
+        return desc_.determinism == Determinism::Exact;
+    }
+    [[nodiscard]] std::vector<bool> kept(std::size_t written) const override;
+    [[nodiscard]] ElementType element(const ViewShape& /*shape*/) const override {
+        return is_narrow() ? ElementType::U32 : ElementType::F32;
+    }
     [[nodiscard]] std::unique_ptr<const ElementOracle> elements(std::span<const ProblemBuffer> buffers) const override {
         return product_elements(desc_, buffers);
     }
@@ -117,6 +125,7 @@ class MatmulProblem final : public OperationProblem<MatmulDesc> {
         if (rows == 0 || columns == 0 || desc_.batch == 0) return 0;
         return reference::element_of(layout, desc_.batch - 1, rows - 1, columns - 1) + 1;
     }
+    [[nodiscard]] bool is_narrow() const { return desc_.out.format != FloatFormat::F32; }
     [[nodiscard]] Inputs draw_inputs() const;
     /// Elements drawn where the layout puts them, NaN in between.
     [[nodiscard]] std::vector<float> draw_matrix(Draws& draws, const MatrixLayout& layout, std::uint32_t rows,
@@ -159,40 +168,22 @@ MatmulProblem::Inputs MatmulProblem::draw_inputs() const {
     return inputs;
 }
 
-std::vector<Expected> MatmulProblem::expected() const {
+/// Of an out of 16 bits verify() does it.
+std::vector<OracleValues> MatmulProblem::oracle(const HostViews& /*given*/, const HostViews& /*made*/) const {
+    if (is_narrow()) return {};
     const Inputs inputs = draw_inputs();
-    const reference::MatmulInputs spans{inputs.a, inputs.b, inputs.bias, inputs.residual};
-    const std::vector<OracleValue> oracle = matmul_oracle(desc_, spans);
-    const bool exact = desc_.determinism == Determinism::Exact;
-    const std::vector<float> twin = exact ? reference::matmul_twin(desc_, spans) : std::vector<float>();
-    if (desc_.out.format != FloatFormat::F32) {
-        Expected narrow{.element = ElementType::U32};
-        if (exact) narrow.twin = reference::narrow_twin(desc_.out.format, twin);
-        return {narrow};
-    }
-    const std::size_t count = extent(desc_.out, desc_.m, desc_.n);
-    Expected expected;
-    expected.oracle.resize(count);
-    expected.kept.assign(count, true);
-    if (exact) expected.twin.resize(count);
-    std::size_t i = 0;
-    for (std::uint32_t z = 0; z < desc_.batch; ++z) {
-        for (std::uint32_t row = 0; row < desc_.m; ++row) {
-            for (std::uint32_t column = 0; column < desc_.n; ++column, ++i) {
-                const std::size_t index = reference::element_of(desc_.out, z, row, column);
-                expected.kept[index] = false;
-                expected.oracle[index] = oracle[i];
-                if (exact) expected.twin[index] = std::bit_cast<std::uint32_t>(twin[i]);
-            }
-        }
-    }
-    return {expected};
+    return {in_place(desc_, matmul_oracle(desc_, {inputs.a, inputs.b, inputs.bias, inputs.residual}),
+                     extent(desc_.out, desc_.m, desc_.n))};
+}
+
+std::vector<bool> MatmulProblem::kept(std::size_t /*written*/) const {
+    return is_narrow() ? std::vector<bool>() : kept_by(desc_, extent(desc_.out, desc_.m, desc_.n));
 }
 
 /// Of an out of 16 bits: what rounding a right sum may give.
 void MatmulProblem::verify(CheckReport& report, const std::string& case_name,
                            std::span<const std::vector<std::uint32_t>> outputs) const {
-    if (desc_.out.format == FloatFormat::F32) return;
+    if (!is_narrow()) return;
     const Inputs inputs = draw_inputs();
     std::vector<OracleValue> oracle = matmul_oracle(desc_, {inputs.a, inputs.b, inputs.bias, inputs.residual});
     std::vector<double> got;
@@ -375,10 +366,6 @@ Problems matmul_benchmarks() {
     return problems;
 }
 
-std::unique_ptr<Problem> make_matmul_problem(const MatmulDesc& desc) {
-    return std::make_unique<MatmulProblem>(desc, MatrixValues::Uniform, 1);
-}
-
 // GPUs take blocks by how many workgroups the outputs make, flat ones for up to 16 rows or columns, and pieces of k
 // where workgroups are few; and they read four elements at a time where k is a multiple of four. Each configuration
 // goes to the kind of shape that has it first: the exact kernel reads one by one, the fast one four at a time.
@@ -393,7 +380,7 @@ Problems large_matmuls() {
             MatmulDesc desc{.m = m, .n = n, .k = k + odd, .b = {.transposed = true}};
             for (const bool exact : {odd != 0, odd == 0}) {
                 desc.determinism = exact ? Determinism::Exact : Determinism::Fast;
-                problems.push_back(make_matmul_problem(desc));
+                problems.push_back(make_problem<MatmulProblem>(desc));
             }
         }
     }
@@ -408,7 +395,7 @@ const Family& matmul_family() noexcept {
                                     .cases = &matmul_cases,
                                     .benchmarks = &matmul_benchmarks,
                                     .each_configuration_once = true,
-                                    .operation = &kOperationText<MatmulDesc, &make_matmul_problem>,
+                                    .operation = &kOperationText<MatmulDesc, &make_problem<MatmulProblem>>,
                                     .large = &large_matmuls};
     return kFamily;
 }

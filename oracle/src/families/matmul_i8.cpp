@@ -8,7 +8,8 @@
 #include "product_elements.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/matmul_i8.hpp"
+#include "yolk/primitives/matmul_i8.hpp"
+#include "yolk/reference/matrix_elements.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -21,7 +22,7 @@ enum class Bytes {
 
 class MatmulI8Problem final : public OperationProblem<MatmulI8Desc> {
    public:
-    MatmulI8Problem(const MatmulI8Desc& desc, Bytes bytes, std::uint64_t seed)
+    explicit MatmulI8Problem(const MatmulI8Desc& desc, Bytes bytes = Bytes::Drawn, std::uint64_t seed = 1)
         : OperationProblem(desc, label_of(desc, bytes)),
           desc_(reference::without_dense(desc)),
           bytes_(bytes),
@@ -50,7 +51,8 @@ class MatmulI8Problem final : public OperationProblem<MatmulI8Desc> {
     [[nodiscard]] std::vector<ByteVector> contents() const override {
         return {bytes_of_values(draw(desc_.a, desc_.m, 50)), bytes_of_values(draw(desc_.b, desc_.n, 51))};
     }
-    [[nodiscard]] std::vector<Expected> expected() const override;
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& made) const override;
+    [[nodiscard]] std::vector<bool> kept(std::size_t written) const override;
     [[nodiscard]] std::unique_ptr<const ElementOracle> elements(std::span<const ProblemBuffer> buffers) const override {
         return product_elements(desc_, buffers);
     }
@@ -97,28 +99,11 @@ class MatmulI8Problem final : public OperationProblem<MatmulI8Desc> {
     std::uint64_t seed_;
 };
 
-std::vector<Expected> MatmulI8Problem::expected() const {
-    const std::vector<std::int8_t> a = draw(desc_.a, desc_.m, 50);
-    const std::vector<std::int8_t> b = draw(desc_.b, desc_.n, 51);
-    const std::vector<std::int32_t> twin = reference::matmul_i8_twin(desc_, a, b);
-    const std::vector<double> oracle = matmul_i8_oracle(desc_, a, b);
-    Expected expected{.element = ElementType::I32};
-    expected.twin.resize(out_extent());
-    expected.oracle.resize(out_extent());
-    expected.kept.assign(out_extent(), true);
-    std::size_t i = 0;
-    for (std::uint32_t z = 0; z < desc_.batch; ++z) {
-        for (std::uint32_t row = 0; row < desc_.m; ++row) {
-            for (std::uint32_t column = 0; column < desc_.n; ++column, ++i) {
-                const std::size_t index = reference::element_of(desc_.out, z, row, column);
-                expected.kept[index] = false;
-                expected.twin[index] = static_cast<std::uint32_t>(twin[i]);
-                expected.oracle[index] = {oracle[i], 0.0};
-            }
-        }
-    }
-    return {expected};
+std::vector<OracleValues> MatmulI8Problem::oracle(const HostViews& given, const HostViews& /*made*/) const {
+    return {in_place(desc_, matmul_i8_oracle(desc_, given.in<std::int8_t>(0), given.in<std::int8_t>(1)), out_extent())};
 }
+
+std::vector<bool> MatmulI8Problem::kept(std::size_t /*written*/) const { return kept_by(desc_, out_extent()); }
 
 struct MatmulI8Case {
     MatmulI8Desc desc;
@@ -176,16 +161,8 @@ Problems matmul_i8_cases(std::uint64_t seed) {
 }
 
 Problems matmul_i8_benchmarks() {
-    Problems problems;
-    for (const std::uint32_t size : {256U, 512U, 1024U}) {
-        problems.push_back(
-            std::make_unique<MatmulI8Problem>(MatmulI8Desc{.m = size, .n = size, .k = size}, Bytes::Drawn, 1));
-    }
-    return problems;
-}
-
-std::unique_ptr<Problem> make_matmul_i8_problem(const MatmulI8Desc& desc) {
-    return std::make_unique<MatmulI8Problem>(desc, Bytes::Drawn, 1);
+    return problems_of<MatmulI8Problem>(
+        {{.m = 256, .n = 256, .k = 256}, {.m = 512, .n = 512, .k = 512}, {.m = 1024, .n = 1024, .k = 1024}});
 }
 
 }  // namespace
@@ -196,7 +173,7 @@ const Family& matmul_i8_family() noexcept {
                                     .cases = &matmul_i8_cases,
                                     .benchmarks = &matmul_i8_benchmarks,
                                     .configurations_per_case = 4,
-                                    .operation = &kOperationText<MatmulI8Desc, &make_matmul_i8_problem>};
+                                    .operation = &kOperationText<MatmulI8Desc, &make_problem<MatmulI8Problem>>};
     return kFamily;
 }
 

@@ -12,29 +12,16 @@
 #include "row_inputs.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/normalize.hpp"
+#include "yolk/primitives/normalize.hpp"
 
 namespace yolk::oracle {
 namespace {
 
 /// The part of a scale or bias that belongs to a member; empty where there is none.
-std::span<const float> of_member(const NormalizeDesc& desc, RowVector kind, const std::vector<float>& vector,
+std::span<const float> of_member(const NormalizeDesc& desc, RowVector kind, std::span<const float> vector,
                                  std::size_t member) {
     if (kind == RowVector::None) return {};
-    return std::span(vector).subspan(kind == RowVector::PerMember ? member * desc.columns : 0, desc.columns);
-}
-
-/// row(inputs, scale, bias)
-template <class Row>
-void for_each_normalized_row(const NormalizeDesc& desc, const reference::NormalizeInputs& inputs, Row&& row) {
-    if (desc.columns == 0) return;
-    for (std::size_t member = 0; member < desc.members; ++member) {
-        for (std::size_t r = 0; r < desc.rows; ++r) {
-            const std::size_t first = (member * desc.rows + r) * desc.columns;
-            row(std::span(inputs.in).subspan(first, desc.columns), of_member(desc, desc.scale, inputs.scale, member),
-                of_member(desc, desc.bias, inputs.bias, member));
-        }
-    }
+    return vector.subspan(kind == RowVector::PerMember ? member * desc.columns : 0, desc.columns);
 }
 
 /// A value in double and how far the kernel's may be off it.
@@ -105,54 +92,46 @@ void normalize_row_oracle(const NormalizeDesc& desc, std::span<const float> row,
 
 /// Double precision, std::sqrt, pairwise sums; for rows whose mean square is below 2^100. The tolerance follows each
 /// rounding (docs/kernels/normalize.md).
-std::vector<OracleValue> normalize_oracle(const NormalizeDesc& desc, const reference::NormalizeInputs& inputs) {
-    std::vector<OracleValue> out;
-    for_each_normalized_row(desc, inputs,
-                            [&](std::span<const float> row, std::span<const float> scale, std::span<const float> bias) {
-                                normalize_row_oracle(desc, row, scale, bias, out);
-                            });
+OracleValues normalize_oracle(const NormalizeDesc& desc, const HostViews& given) {
+    OracleValues out;
+    const auto in = given.in<float>(0);
+    for (std::size_t first = 0; first < in.size(); first += desc.columns) {
+        const std::size_t member = first / desc.columns / desc.rows;
+        normalize_row_oracle(desc, in.subspan(first, desc.columns),
+                             of_member(desc, desc.scale, given.in<float>(1), member),
+                             of_member(desc, desc.bias, given.in<float>(2), member), out);
+    }
     return out;
 }
 
 class NormalizeProblem final : public OperationProblem<NormalizeDesc> {
    public:
-    NormalizeProblem(const NormalizeDesc& desc, RowInputs inputs, std::uint64_t seed)
+    explicit NormalizeProblem(const NormalizeDesc& desc, RowInputs inputs = RowInputs::Plain, std::uint64_t seed = 1)
         : OperationProblem(desc, fmt::format("{} inputs, epsilon {}", name_of(inputs), desc.epsilon)),
           inputs_(inputs),
           seed_(seed) {}
 
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        const reference::NormalizeInputs inputs = make_inputs();
-        return {
-            {.twin = words_of(reference::normalize_twin(desc(), inputs)), .oracle = normalize_oracle(desc(), inputs)}};
-    }
     [[nodiscard]] Work work() const override {
-        const auto elements = static_cast<double>(count());
-        return {.operations = 8.0 * elements, .bytes = 8.0 * elements};
+        const auto count = static_cast<double>(elements(0));
+        return {.operations = 8.0 * count, .bytes = 8.0 * count};
     }
 
    protected:
     [[nodiscard]] std::vector<ByteVector> contents() const override {
-        const reference::NormalizeInputs inputs = make_inputs();
-        return {bytes_of_values(inputs.in), bytes_of_values(inputs.scale), bytes_of_values(inputs.bias)};
+        return {bytes_of_values(row_inputs(seed_, elements(0), inputs_)), bytes_of_values(make_vector(1, 0x10000U)),
+                bytes_of_values(make_vector(2, 0x10001U))};
+    }
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
+        return {normalize_oracle(desc(), given)};
     }
 
    private:
-    [[nodiscard]] std::size_t count() const { return std::size_t{desc().members} * desc().rows * desc().columns; }
-    [[nodiscard]] std::vector<float> make_vector(RowVector kind, std::uint32_t stream) const {
-        if (kind == RowVector::None) return {};
-        Draws draws(seed_, stream);
-        const std::size_t members = kind == RowVector::PerMember ? desc().members : 1;
-        std::vector<float> values = draws.uniforms(members * desc().columns, -2.0F, 2.0F);
+    [[nodiscard]] std::vector<float> make_vector(std::size_t view, std::uint32_t stream) const {
+        if ((view == 1 ? desc().scale : desc().bias) == RowVector::None) return {};
+        std::vector<float> values = Draws(seed_, stream).uniforms(elements(view), -2.0F, 2.0F);
         if (!values.empty()) values.front() = 0x1p-41F;  // counts as zero
         return values;
     }
-    [[nodiscard]] reference::NormalizeInputs make_inputs() const {
-        return {.in = row_inputs(seed_, count(), inputs_),
-                .scale = make_vector(desc().scale, 0x10000U),
-                .bias = make_vector(desc().bias, 0x10001U)};
-    }
-
     RowInputs inputs_;
     std::uint64_t seed_;
 };
@@ -213,15 +192,11 @@ Problems normalize_benchmarks() {
     return problems;
 }
 
-std::unique_ptr<Problem> make_normalize_problem(const NormalizeDesc& desc) {
-    return std::make_unique<NormalizeProblem>(desc, RowInputs::Plain, 1);
-}
-
 Problems large_normalizations() {
     Problems problems;
     for (const auto& [rows, columns] : kLargeRows) {
-        problems.push_back(make_normalize_problem({.rows = rows, .columns = columns}));
-        problems.push_back(make_normalize_problem(
+        problems.push_back(make_problem<NormalizeProblem>({.rows = rows, .columns = columns}));
+        problems.push_back(make_problem<NormalizeProblem>(
             {.rule = NormalizeRule::RootMeanSquare, .rows = rows, .columns = columns, .scale = RowVector::Shared}));
     }
     return problems;
@@ -235,7 +210,7 @@ const Family& normalize_family() noexcept {
                                     .cases = &normalize_cases,
                                     .benchmarks = &normalize_benchmarks,
                                     .configurations_per_case = 2,
-                                    .operation = &kOperationText<NormalizeDesc, &make_normalize_problem>,
+                                    .operation = &kOperationText<NormalizeDesc, &make_problem<NormalizeProblem>>,
                                     .large = &large_normalizations};
     return kFamily;
 }

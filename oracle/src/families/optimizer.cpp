@@ -13,26 +13,16 @@
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/optimizer.hpp"
+#include "yolk/primitives/optimizer.hpp"
 
 namespace yolk::oracle {
 namespace {
-
-/// A number in double and how far a right fp32 computation may be off it.
-struct OptimizerValue {
-    double value = 0.0;
-    double tolerance = 0.0;
-};
-struct OptimizerOracle {
-    std::vector<OptimizerValue> parameters;
-    std::vector<OptimizerValue> state;
-};
 
 /// A few flushes below 2^-100.
 const double kStepFlushed = std::ldexp(1.0, -97);
 
 /// beta m + share g: one rounding per product, one of the share itself, one of the sum.
-OptimizerValue mixed(double beta, double m, double share, double g) {
+OracleValue mixed(double beta, double m, double share, double g) {
     const double value = beta * m + share * g;
     return {value,
             kFp32Rounding * (std::abs(beta * m) + 2.0 * std::abs(share * g) + 1.01 * std::abs(value)) + kStepFlushed};
@@ -41,7 +31,7 @@ OptimizerValue mixed(double beta, double m, double share, double g) {
 /// Kingma and Ba 2015, Algorithm 1, on an ascent direction. Relative errors in half ulps: v 4, its unbiasing 2, so 3
 /// for the root, plus 1.7 of exact_sqrt; epsilon's addition 1; exact_reciprocal 2.2; the unbiasing of m and the last
 /// product 3: together below 11.
-OptimizerValue adam_direction(const OptimizerDesc& desc, const OptimizerValue& m, double v, double t) {
+OracleValue adam_direction(const OptimizerDesc& desc, const OracleValue& m, double v, double t) {
     const double unbias1 = 1.0 / (1.0 - std::pow(static_cast<double>(desc.beta1), t));
     const double unbias2 = 1.0 / (1.0 - std::pow(static_cast<double>(desc.beta2), t));
     const double denominator = std::sqrt(v * unbias2) + static_cast<double>(desc.epsilon);
@@ -53,33 +43,31 @@ OptimizerValue adam_direction(const OptimizerDesc& desc, const OptimizerValue& m
 }
 
 /// One step from given fp32 values by the textbook formulas, with pow, sqrt and division in double.
-OptimizerOracle optimizer_oracle(const OptimizerDesc& desc, std::span<const float> gradient,
-                                 std::span<const float> parameters, std::span<const float> state, float learning_rate,
-                                 std::uint32_t step) {
-    OptimizerOracle oracle;
-    oracle.state.resize(state.size());
+std::vector<OracleValues> optimizer_oracle(const OptimizerDesc& desc, std::span<const float> gradient,
+                                           std::span<const float> parameters, std::span<const float> state,
+                                           float learning_rate, std::uint32_t step) {
+    OracleValues moved, next(state.size());
     const auto beta1 = static_cast<double>(desc.beta1);
     const auto beta2 = static_cast<double>(desc.beta2);
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         const auto g = static_cast<double>(gradient[i]);
-        OptimizerValue direction{g, kStepFlushed};
+        OracleValue direction{g, kStepFlushed};
         if (desc.rule == OptimizerRule::Momentum) {
-            direction = oracle.state[i] = mixed(beta1, static_cast<double>(state[i]), 1.0, g);
+            direction = next[i] = mixed(beta1, static_cast<double>(state[i]), 1.0, g);
         } else if (desc.rule == OptimizerRule::Adam) {
             const std::size_t second = parameters.size() + i;
-            oracle.state[i] = mixed(beta1, static_cast<double>(state[i]), 1.0 - beta1, g);
-            oracle.state[second] = mixed(beta2, static_cast<double>(state[second]), 1.0 - beta2, g * g);
-            oracle.state[second].tolerance += kFp32Rounding * (1.0 - beta2) * g * g;  // the square's own rounding
-            direction =
-                adam_direction(desc, oracle.state[i], oracle.state[second].value, static_cast<double>(step) + 1.0);
+            next[i] = mixed(beta1, static_cast<double>(state[i]), 1.0 - beta1, g);
+            next[second] = mixed(beta2, static_cast<double>(state[second]), 1.0 - beta2, g * g);
+            next[second].tolerance += kFp32Rounding * (1.0 - beta2) * g * g;  // the square's own rounding
+            direction = adam_direction(desc, next[i], next[second].value, static_cast<double>(step) + 1.0);
         }
         const auto rate = static_cast<double>(learning_rate);
         const double value = static_cast<double>(parameters[i]) + rate * direction.value;
         const double tolerance = rate * direction.tolerance +
                                  kFp32Rounding * (1.01 * std::abs(rate * direction.value) + 1.01 * std::abs(value));
-        oracle.parameters.push_back({value, tolerance + std::ldexp(1.0, -40)});  // a parameter below 2^-40 is made zero
+        moved.push_back({value, tolerance + std::ldexp(1.0, -40)});  // a parameter below 2^-40 is made zero
     }
-    return oracle;
+    return {moved, next};
 }
 
 struct OptimizerCase {
@@ -120,12 +108,6 @@ OptimizerInputs draw_inputs(const OptimizerCase& item, const OptimizerDesc& desc
     return inputs;
 }
 
-std::vector<OracleValue> tolerances(const std::vector<OptimizerValue>& values) {
-    std::vector<OracleValue> result;
-    for (const OptimizerValue& value : values) result.push_back({value.value, value.tolerance});
-    return result;
-}
-
 class OptimizerProblem final : public OperationProblem<OptimizerDesc> {
    public:
     OptimizerProblem(const OptimizerCase& item, const OptimizerDesc& desc, OptimizerInputs inputs)
@@ -136,27 +118,20 @@ class OptimizerProblem final : public OperationProblem<OptimizerDesc> {
           case_(item),
           inputs_(std::move(inputs)) {}
 
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        const OptimizerOracle oracle = optimizer_oracle(desc(), inputs_.gradient, inputs_.parameters, inputs_.state,
-                                                        case_.learning_rate, case_.step);
-        OptimizerInputs twin = inputs_;
-        reference::optimizer_twin(desc(), twin.gradient, twin.parameters, twin.state, case_.learning_rate, case_.step);
-        return {{.twin = words_of(twin.parameters), .oracle = tolerances(oracle.parameters)},
-                {.twin = words_of(twin.state), .oracle = tolerances(oracle.state)}};
-    }
-    /// Of an element: one multiply-add, another for the momentum, and about 50 operations for Adam's square root and
-    /// quotient.
-    [[nodiscard]] Work work() const override {
-        const double elements = case_.elements;
-        const double arrays = optimizer_state_arrays(desc().rule);
-        return {.operations = elements * (desc().rule == OptimizerRule::Adam ? 58.0 : 2.0 + 2.0 * arrays),
-                .bytes = elements * 4.0 * (3.0 + 2.0 * arrays)};
-    }
-
    protected:
     [[nodiscard]] std::vector<ByteVector> contents() const override {
         return {
             bytes_of_values(inputs_.gradient), bytes_of_values(inputs_.parameters), bytes_of_values(inputs_.state), {}};
+    }
+    /// Of an element: one multiply-add, another for the momentum, and about 50 operations for Adam's square root and
+    /// quotient.
+    [[nodiscard]] double operations() const override {
+        return case_.elements *
+               (desc().rule == OptimizerRule::Adam ? 58.0 : 2.0 + 2.0 * optimizer_state_arrays(desc().rule));
+    }
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
+        return optimizer_oracle(desc(), given.in<float>(0), given.in<float>(1), given.in<float>(2), case_.learning_rate,
+                                case_.step);
     }
 
    private:

@@ -13,8 +13,8 @@
 #include "yolk/core/noise.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/noise.hpp"
-#include "yolk/reference/perturbed_vector.hpp"
+#include "yolk/primitives/perturbed_vector.hpp"
+#include "yolk/reference/member_weights.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -54,15 +54,11 @@ std::vector<OracleValue> perturbed_vector_oracle(const PerturbedVectorDesc& desc
 
 class PerturbedVectorProblem final : public OperationProblem<PerturbedVectorDesc> {
    public:
-    PerturbedVectorProblem(const PerturbedVectorDesc& desc, std::int32_t first_member, float sigma, std::uint64_t seed)
+    explicit PerturbedVectorProblem(const PerturbedVectorDesc& desc, std::int32_t first_member = 0, float sigma = 0.1F,
+                                    std::uint64_t seed = 1)
         : OperationProblem(desc, fmt::format("members from {}, sigma {}", first_member, sigma),
                            NoiseContext{.seed = seed, .generation = 9, .time = 4, .sigma = sigma}, {first_member}) {}
 
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        const std::vector<float> values = vector();
-        return {{.twin = words_of(reference::perturbed_vector_twin(desc(), values, when(), first_member())),
-                 .oracle = perturbed_vector_oracle(desc(), values, when(), first_member())}};
-    }
     [[nodiscard]] Work work() const override {
         return {.operations = 2.0 * static_cast<double>(count()),
                 .bytes = 4.0 * static_cast<double>(count() + desc().element_count)};
@@ -70,6 +66,9 @@ class PerturbedVectorProblem final : public OperationProblem<PerturbedVectorDesc
 
    protected:
     [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(vector())}; }
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
+        return {perturbed_vector_oracle(desc(), given.in<float>(0), when(), first_member())};
+    }
 
    private:
     [[nodiscard]] std::uint64_t count() const { return std::uint64_t{desc().members} * desc().element_count; }
@@ -134,19 +133,16 @@ Problems perturbed_vector_benchmarks() {
     return problems;
 }
 
-std::unique_ptr<Problem> make_perturbed_vector_problem(const PerturbedVectorDesc& desc) {
-    return std::make_unique<PerturbedVectorProblem>(desc, 0, 0.1F, 1);
-}
-
 }  // namespace
 
 const Family& perturbed_vector_family() noexcept {
-    static constexpr Family kFamily{.name = "perturbed_vector",
-                                    .exactness = "P",
-                                    .cases = &perturbed_vector_cases,
-                                    .benchmarks = &perturbed_vector_benchmarks,
-                                    .configurations_per_case = 2,
-                                    .operation = &kOperationText<PerturbedVectorDesc, &make_perturbed_vector_problem>};
+    static constexpr Family kFamily{
+        .name = "perturbed_vector",
+        .exactness = "P",
+        .cases = &perturbed_vector_cases,
+        .benchmarks = &perturbed_vector_benchmarks,
+        .configurations_per_case = 2,
+        .operation = &kOperationText<PerturbedVectorDesc, &make_problem<PerturbedVectorProblem>>};
     return kFamily;
 }
 

@@ -14,7 +14,8 @@
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/rollout.hpp"
+#include "yolk/primitives/rollout.hpp"
+#include "yolk/reference/rollout_trace.hpp"
 
 namespace yolk::oracle {
 
@@ -192,13 +193,11 @@ class RolloutProblem final : public OperationProblem<RolloutDesc> {
     }
     [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(parameters_)}; }
     /// Of the counters only the sum is promised: verify() takes it, and steps one by one to the oracle.
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        if (is_fast()) {
-            return {{.oracle = fast_rollout(desc(), parameters_, kWhen, argument<1>().value).returns},
-                    {.element = ElementType::U32}};
-        }
-        return {{.twin = words_of(reference::rollout_twin(desc(), parameters_, kWhen, argument<1>().value).returns)},
-                {.element = ElementType::U32}};
+    [[nodiscard]] bool has_twin(std::size_t written) const override { return written == 0 && !is_fast(); }
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& /*given*/,
+                                                   const HostViews& /*made*/) const override {
+        if (!is_fast()) return {};
+        return {fast_rollout(desc(), parameters_, kWhen, argument<1>().value).returns};
     }
     /// Of the matrices and their perturbation, where no episode ends early.
     [[nodiscard]] Work work() const override {
@@ -221,12 +220,12 @@ class RolloutProblem final : public OperationProblem<RolloutDesc> {
             return verify_fast_rollout(report, case_name, fast_rollout(desc(), parameters_, kWhen, argument<1>().value),
                                        evaluations);
         }
-        const reference::RolloutTwin twin = reference::rollout_twin(desc(), parameters_, kWhen, argument<1>().value);
-        if (evaluations != twin.evaluations) {
-            report.fail(
-                fmt::format("{}: {} evaluations were counted, not {}.", case_name, evaluations, twin.evaluations));
-        }
-        verify_trajectories(report, case_name, desc(), argument<1>().value, parameters_, twin.returns);
+        const HostMemory made = made_by_twin();
+        const auto counted = made.in<std::uint32_t>(2);
+        const std::uint64_t right = std::accumulate(counted.begin(), counted.end(), std::uint64_t{0});
+        if (evaluations != right)
+            report.fail(fmt::format("{}: {} evaluations were counted, not {}.", case_name, evaluations, right));
+        verify_trajectories(report, case_name, desc(), argument<1>().value, parameters_, made.in<float>(1));
     }
 
    private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "families/rollout_steps_check.hpp"
-#include "yolk/reference/rollout.hpp"
+#include "yolk/reference/rollout_trace.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The update of a generation by its exact twin on the host: what audits of updates are judged by, and runs whose
-// members nobody evaluates on a device.
+// The shaping and the update of a generation by its exact twin on the host: what audits of updates are judged by, and
+// runs whose members nobody evaluates on a device.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 #include "yolk/evolve/options.hpp"
 #include "yolk/evolve/shaped_generation.hpp"
+#include "yolk/primitives/fitness.hpp"
 #include "yolk/primitives/parameters.hpp"
 
 namespace yolk::evolve {
@@ -20,6 +21,8 @@ struct EvolutionState {
     std::uint32_t generation = 0;     ///< generations done
 };
 
+/// A generation's weights and summary from its returns, [episodes, population].
+[[nodiscard]] ShapedGeneration shaped_by_twin(const FitnessDesc& desc, std::span<const float> returns);
 /// The gradient of a generation's weights, [element_count]; of an integer rule. Several times as slow as a device.
 [[nodiscard]] std::vector<float> gradient_by_twin(std::uint32_t generation, const ParameterTable& table,
                                                   const EvolutionOptions& options, const ShapedGeneration& given);

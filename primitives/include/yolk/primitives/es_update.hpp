@@ -72,7 +72,7 @@ struct EsUpdateDesc {
     std::uint32_t rank = 1;        ///< of matrices that say none (ParameterDesc::rank), 1 ... 32
     FitnessWeights weights = FitnessWeights::I8;
     bool antithetic = true;  ///< weights are one per pair; false: one per member, whose noise is its own
-    /// Sums take int8 weights, and are converted by es_update_gradient (yolk/reference/es_update.hpp).
+    /// Sums take int8 weights, and are converted by es_update_gradient (yolk/reference/update_gradient.hpp).
     EsUpdateOutput output = EsUpdateOutput::Gradient;
     std::optional<EsUpdateConfig> config{};  ///< unset: the device's table, else the heuristic
 };

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replace: inputs, oracle, work and cases. This one squares.
 #include <array>
+#include <span>
 
 #include "check_tools.hpp"
 #include "error_bounds.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/reference/kernel_template.hpp"
+#include "yolk/primitives/kernel_template.hpp"
 
 namespace yolk::oracle {
 namespace {
 
 /// Double precision, and nothing of yolk/exact/. Tolerance: the product's rounding; an operand and the product may
 /// count as zero.
-std::vector<OracleValue> kernel_template_oracle(const std::vector<float>& in) {
+std::vector<OracleValue> kernel_template_oracle(std::span<const float> in) {
     std::vector<OracleValue> values;
     values.reserve(in.size());
     for (const double x : in) values.push_back({x * x, kFp32Rounding * x * x + 2.0 * kProductFloor});
@@ -24,10 +25,6 @@ class KernelTemplateProblem final : public OperationProblem<KernelTemplateDesc> 
    public:
     KernelTemplateProblem(const KernelTemplateDesc& desc, std::uint64_t seed) : OperationProblem(desc), seed_(seed) {}
 
-    [[nodiscard]] std::vector<Expected> expected() const override {
-        const std::vector<float> in = input();
-        return {{.twin = words_of(reference::kernel_template_twin(desc(), in)), .oracle = kernel_template_oracle(in)}};
-    }
     [[nodiscard]] Work work() const override {
         const double count = desc().count;
         return {.operations = count, .bytes = 8.0 * count};
@@ -35,6 +32,9 @@ class KernelTemplateProblem final : public OperationProblem<KernelTemplateDesc> 
 
    protected:
     [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(input())}; }
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
+        return {kernel_template_oracle(given.in<float>(0))};
+    }
 
    private:
     // Both signs; what counts as zero, as an operand and as a product; both ends of the range, products finite.

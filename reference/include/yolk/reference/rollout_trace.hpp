@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact twin of rollout (docs/kernels/rollout.md).
+// The steps of a roll-out, one by one.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "yolk/primitives/rollout.hpp"
+namespace yolk {
+struct NoiseContext;
+struct RolloutDesc;
+}  // namespace yolk
 
 namespace yolk::reference {
-
-struct RolloutTwin {
-    std::vector<float> returns;     ///< [episodes, members of the part]
-    std::uint64_t evaluations = 0;  ///< live steps
-};
-/// Exact twin: fp32 in the kernel's order, the environment from the kernel's own source. Uses all processors. `desc` is
-/// one that plan_rollout accepts; `parameters` has its element_count elements.
-[[nodiscard]] RolloutTwin rollout_twin(const RolloutDesc& desc, std::span<const float> parameters,
-                                       const NoiseContext& when, const RolloutPart& part = {});
 
 /// One step of the twin. States are the environment's words as floats.
 struct RolloutStep {
