@@ -57,11 +57,13 @@ void run_twin(const MatmulDesc& desc, const HostViews& views) {
     const bool narrow = d.out.format != FloatFormat::F32;
     std::vector<float> sums(narrow ? std::size_t{d.batch} * d.m * d.n : 0);  // one of 16 bits is dense
     const std::span<float> out = narrow ? std::span(sums) : views.out<float>(4);
+    const std::size_t a_step = d.a.transposed ? d.a.stride : 1, b_step = d.b.transposed ? 1 : d.b.stride;
     for_each_output(d, [&](const Index& at) {
         float sum = 0.0F;
-        for (std::uint32_t k = 0; k < d.k; ++k) {
-            const float a = exact::exact_flush_operand(left[element_of(d.a, at.z, at.row, k)]);
-            const float b = exact::exact_flush_operand(right[element_of(d.b, at.z, k, at.column)]);
+        const std::size_t a_first = element_of(d.a, at.z, at.row, 0), b_first = element_of(d.b, at.z, 0, at.column);
+        for (std::size_t k = 0; k < d.k; ++k) {
+            const float a = exact::exact_flush_operand(left[a_first + k * a_step]);
+            const float b = exact::exact_flush_operand(right[b_first + k * b_step]);
             const float product = a * b;
             sum = sum + product;
         }

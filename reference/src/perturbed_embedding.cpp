@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/perturbed_embedding.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "member_streams.hpp"
@@ -27,25 +28,28 @@ void run_twin(const PerturbedEmbeddingDesc& desc, const HostViews& views, const 
     const auto weights = views.in<float>(0);
     const auto ids = views.in<std::uint32_t>(1);
     const auto output = views.out<float>(2);
-    for (std::size_t i = 0; i < output.size(); ++i) {
-        const std::size_t row = i / desc.columns;
-        const auto j = static_cast<std::uint32_t>(i % desc.columns);
+    for (std::size_t row = 0; !output.empty() && row < std::size_t{desc.members} * desc.rows; ++row) {
         const std::uint32_t id = ids[desc.shared_ids ? row % desc.rows : row];
-        output[i] = 0.0F;
-        if (id >= desc.table_rows) continue;
+        const auto out = output.subspan(row * desc.columns, desc.columns);
+        if (id >= desc.table_rows) {
+            std::ranges::fill(out, 0.0F);
+            continue;
+        }
         const std::int32_t member = first_member.value + static_cast<std::int32_t>(row / desc.rows);
         const double exact_scale = signed_sigma(desc, when, member) / kNoiseVariance;
         const float scale = exact::exact_flush_operand(static_cast<float>(exact_scale));
         const NoiseStream a = member_stream(desc, when, Domain::A, member);
         const NoiseStream b = member_stream(desc, when, Domain::B, member);
-        float sum = exact::exact_flush_operand(weights[std::size_t{id} * desc.columns + j]);
-        for (std::uint32_t rho = 0; rho < desc.rank; ++rho) {
-            const float scaled = scale * static_cast<float>(noise_element(a, id * desc.rank + rho));
-            const float product =
-                exact::exact_flush_operand(scaled) * static_cast<float>(noise_element(b, j * desc.rank + rho));
-            sum = sum + product;
+        for (std::uint32_t j = 0; j < desc.columns; ++j) {
+            float sum = exact::exact_flush_operand(weights[std::size_t{id} * desc.columns + j]);
+            for (std::uint32_t rho = 0; rho < desc.rank; ++rho) {
+                const float scaled = scale * static_cast<float>(noise_element(a, id * desc.rank + rho));
+                const float product =
+                    exact::exact_flush_operand(scaled) * static_cast<float>(noise_element(b, j * desc.rank + rho));
+                sum = sum + product;
+            }
+            out[j] = sum;
         }
-        output[i] = sum;
     }
     if (!output.empty()) count_out_of_range(ids, desc.table_rows, desc.shared_ids ? desc.members : 1, views[3]);
 }

@@ -28,12 +28,12 @@ class HostView {
         : HostView(std::span(range)) {}
     /// One number, or one structure of the ABI, such as abi::fitness::Summary.
     template <class T>
-    requires((std::is_class_v<T> || std::is_arithmetic_v<T>)&& std::is_trivially_copyable_v<T> && !std::ranges::range<T> &&
-             !std::same_as<T, HostView>)  // NOLINTNEXTLINE(google-explicit-constructor)
+    requires((std::is_class_v<T> || std::is_arithmetic_v<T>)&&std::is_trivially_copyable_v<T> &&
+             !std::ranges::range<T> && !std::same_as<T, HostView>)  // NOLINTNEXTLINE(google-explicit-constructor)
         HostView(T& structure)
         : HostView(std::span(&structure, 1)) {}
 
-    /// As elements of the type that the declaration says (DType), or of another of their size.
+    /// As elements of the type that the declaration says (DType), or as bytes.
     template <class T>
     [[nodiscard]] std::span<const T> in() const noexcept {
         return {reinterpret_cast<const T*>(data_), size_bytes_ / sizeof(T)};
@@ -63,9 +63,16 @@ class HostViews {
    public:
     HostViews(std::initializer_list<HostView> views) noexcept : views_(views.begin(), views.size()) {}
     explicit HostViews(std::span<const HostView> views) noexcept : views_(views) {}
+    /// With one more behind the others.
+    [[nodiscard]] HostViews with(const HostView& last) const noexcept {
+        HostViews more = *this;
+        more.last_ = last;
+        return more;
+    }
 
     [[nodiscard]] HostView operator[](std::size_t view) const noexcept {
-        return view < views_.size() ? views_[view] : HostView();
+        if (view < views_.size()) return views_[view];
+        return view == views_.size() ? last_ : HostView();
     }
     template <class T>
     [[nodiscard]] std::span<const T> in(std::size_t view) const noexcept {
@@ -76,11 +83,10 @@ class HostViews {
         return (*this)[view].out<T>();
     }
     [[nodiscard]] std::size_t size() const noexcept { return views_.size(); }
-    [[nodiscard]] auto begin() const noexcept { return views_.begin(); }
-    [[nodiscard]] auto end() const noexcept { return views_.end(); }
 
    private:
     std::span<const HostView> views_;
+    HostView last_;
 };
 
 /// Instantiated in the source of each twin.
@@ -111,9 +117,7 @@ template <class T, class Desc, class... Arguments>
     std::size_t bytes = size_bytes(shape.dtype);
     for (const NamedExtent& extent : shape.extents) bytes *= extent.value;
     std::vector<T> result(bytes / sizeof(T));
-    std::vector<HostView> views(inputs.begin(), inputs.end());
-    views.emplace_back(result);
-    twin_of(desc, HostViews(views), arguments...);
+    twin_of(desc, inputs.with(result), arguments...);
     return result;
 }
 
