@@ -39,6 +39,11 @@ class Draws {
         for (float& value : values) value = uniform(low, high);
         return values;
     }
+    [[nodiscard]] std::vector<std::uint32_t> words(std::size_t count) {
+        std::vector<std::uint32_t> words(count);
+        for (std::uint32_t& each : words) each = word();
+        return words;
+    }
     template <class T, std::size_t kCount>
     [[nodiscard]] T one_of(const std::array<T, kCount>& choices) noexcept {
         return choices[below(kCount)];

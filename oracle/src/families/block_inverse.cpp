@@ -100,7 +100,7 @@ void fill_any_mixed(DrawnBlock& block, std::uint32_t n, std::uint32_t turn) {
 
 class BlockInverseProblem final : public OperationProblem<BlockInverseDesc> {
    public:
-    BlockInverseProblem(const BlockInverseDesc& desc, Blocks blocks, std::uint64_t seed)
+    explicit BlockInverseProblem(const BlockInverseDesc& desc, Blocks blocks = Blocks::Fisher, std::uint64_t seed = 1)
         : OperationProblem(desc, fmt::format("{}, damping {}{}", kNames[static_cast<std::size_t>(blocks)], desc.damping,
                                              desc.damping_per_block ? " and its own" : "")),
           blocks_(blocks),
@@ -254,31 +254,25 @@ Problems block_inverse_cases(std::uint64_t seed) {
 }
 
 Problems block_inverse_benchmarks() {
-    Problems problems;
-    for (const auto& [n, blocks] : {std::array{8U, 1024U}, std::array{16U, 1024U}, std::array{32U, 1024U},
-                                    std::array{64U, 256U}, std::array{128U, 64U}}) {
-        const BlockInverseDesc desc{.n = n, .blocks = blocks, .damping = 1e-3F};
-        problems.push_back(std::make_unique<BlockInverseProblem>(desc, Blocks::Fisher, 1));
-    }
-    return problems;
-}
-
-std::unique_ptr<Problem> make_block_inverse_problem(const BlockInverseDesc& desc) {
-    return std::make_unique<BlockInverseProblem>(desc, Blocks::Fisher, 1);
+    return problems_of<BlockInverseProblem>({{.n = 8, .blocks = 1024, .damping = 1e-3F},
+                                             {.n = 16, .blocks = 1024, .damping = 1e-3F},
+                                             {.n = 32, .blocks = 1024, .damping = 1e-3F},
+                                             {.n = 64, .blocks = 256, .damping = 1e-3F},
+                                             {.n = 128, .blocks = 64, .damping = 1e-3F}});
 }
 
 /// Of text and keys, which tell no damping: what training takes.
 std::unique_ptr<Problem> make_damped_block_inverse(const BlockInverseDesc& desc) {
     BlockInverseDesc damped = desc;
     damped.damping = 1e-3F;
-    return make_block_inverse_problem(damped);
+    return make_problem<BlockInverseProblem>(damped);
 }
 
 Problems large_block_inverses() {
     Problems problems;
     for (const std::uint32_t n : {8U, 512U}) {
         for (const InverseMode mode : {InverseMode::Spd, InverseMode::Symmetric})
-            problems.push_back(make_block_inverse_problem({.n = n, .blocks = 1024, .mode = mode}));
+            problems.push_back(make_problem<BlockInverseProblem>({.n = n, .blocks = 1024, .mode = mode}));
     }
     return problems;
 }

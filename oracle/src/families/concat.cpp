@@ -29,7 +29,7 @@ std::uint32_t concat_oracle(const ConcatDesc& desc, const std::vector<Words>& pa
 
 class ConcatProblem final : public OperationProblem<ConcatDesc> {
    public:
-    ConcatProblem(ConcatDesc desc, std::uint64_t seed) : OperationProblem(std::move(desc)), seed_(seed) {}
+    explicit ConcatProblem(ConcatDesc desc, std::uint64_t seed = 1) : OperationProblem(std::move(desc)), seed_(seed) {}
 
     [[nodiscard]] Work work() const override {
         double extent = 0.0;
@@ -60,9 +60,7 @@ class ConcatProblem final : public OperationProblem<ConcatDesc> {
         std::vector<Words> parts;
         for (const ConcatPart& part : desc().parts) {
             const std::size_t members = part.shared ? std::min(desc().members, 1U) : desc().members;
-            Words words(members * desc().outer * part.extent * desc().inner);
-            for (std::uint32_t& word : words) word = draws.word();
-            parts.push_back(std::move(words));
+            parts.push_back(draws.words(members * desc().outer * part.extent * desc().inner));
         }
         return parts;
     }
@@ -119,16 +117,10 @@ Problems concat_cases(std::uint64_t seed) {
 }
 
 Problems concat_benchmarks() {
-    Problems problems;
-    for (const bool split : {false, true}) {
-        problems.push_back(std::make_unique<ConcatProblem>(
-            ConcatDesc{.members = 64, .outer = 64, .inner = 1, .parts = {{128}, {64}, {64}}, .split = split}, 1));
-    }
-    return problems;
-}
-
-std::unique_ptr<Problem> make_concat_problem(const ConcatDesc& desc) {
-    return std::make_unique<ConcatProblem>(desc, 1);
+    ConcatDesc desc{.members = 64, .outer = 64, .inner = 1, .parts = {{128}, {64}, {64}}};
+    const ConcatDesc joined = desc;
+    desc.split = true;
+    return problems_of<ConcatProblem>({joined, desc});
 }
 
 }  // namespace
@@ -139,7 +131,7 @@ const Family& concat_family() noexcept {
                                     .cases = &concat_cases,
                                     .benchmarks = &concat_benchmarks,
                                     .configurations_per_case = 5,
-                                    .operation = &kOperationText<ConcatDesc, &make_concat_problem>};
+                                    .operation = &kOperationText<ConcatDesc, &make_problem<ConcatProblem>>};
     return kFamily;
 }
 

@@ -38,7 +38,8 @@ float draw_sample(Draws& draws, SampleValues values, std::size_t index) {
 
 class CovarianceProblem final : public OperationProblem<CovarianceDesc> {
    public:
-    CovarianceProblem(const CovarianceDesc& desc, bool first, SampleValues values, std::uint64_t seed)
+    explicit CovarianceProblem(const CovarianceDesc& desc, bool first = false,
+                               SampleValues values = SampleValues::Plain, std::uint64_t seed = 1)
         : OperationProblem(desc, label_of(desc, first, values), OrDefault<bool>{first}), values_(values), seed_(seed) {}
 
     [[nodiscard]] std::vector<ByteVector> contents() const override;
@@ -160,15 +161,7 @@ Problems covariance_benchmarks() {
     return problems;
 }
 
-std::unique_ptr<Problem> make_covariance_problem(const CovarianceDesc& desc) {
-    return std::make_unique<CovarianceProblem>(desc, false, SampleValues::Plain, 1);
-}
-
-Problems large_covariances() {
-    Problems problems;
-    problems.push_back(make_covariance_problem({.n = 2048, .samples = 4096}));
-    return problems;
-}
+Problems large_covariances() { return problems_of<CovarianceProblem>({{.n = 2048, .samples = 4096}}); }
 
 }  // namespace
 
@@ -178,7 +171,7 @@ const Family& covariance_family() noexcept {
                                     .cases = &covariance_cases,
                                     .benchmarks = &covariance_benchmarks,
                                     .each_configuration_once = true,
-                                    .operation = &kOperationText<CovarianceDesc, &make_covariance_problem>,
+                                    .operation = &kOperationText<CovarianceDesc, &make_problem<CovarianceProblem>>,
                                     .large = &large_covariances};
     return kFamily;
 }

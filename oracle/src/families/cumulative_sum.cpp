@@ -39,18 +39,15 @@ std::vector<OracleValue> cumulative_sum_oracle(const CumulativeSumDesc& desc, st
 
 class CumulativeSumProblem final : public OperationProblem<CumulativeSumDesc> {
    public:
-    CumulativeSumProblem(const CumulativeSumDesc& desc, RowInputs inputs, std::uint64_t seed)
+    explicit CumulativeSumProblem(const CumulativeSumDesc& desc, RowInputs inputs = RowInputs::Plain,
+                                  std::uint64_t seed = 1)
         : OperationProblem(desc, name_of(inputs)), inputs_(inputs), seed_(seed) {}
-
-    [[nodiscard]] Work work() const override {
-        const double count = static_cast<double>(desc().outer) * desc().columns * desc().inner;
-        return {.operations = count, .bytes = 8.0 * count};
-    }
 
    protected:
     [[nodiscard]] std::vector<ByteVector> contents() const override {
-        return {bytes_of_values(row_inputs(seed_, std::size_t{desc().outer} * desc().columns * desc().inner, inputs_))};
+        return {bytes_of_values(row_inputs(seed_, elements(0), inputs_))};
     }
+    [[nodiscard]] double operations() const override { return static_cast<double>(elements(0)); }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
         return {cumulative_sum_oracle(desc(), given.in<float>(0))};
     }
@@ -92,27 +89,21 @@ Problems cumulative_sum_cases(std::uint64_t seed) {
     return problems;
 }
 
-std::unique_ptr<Problem> make_cumulative_sum_problem(const CumulativeSumDesc& desc) {
-    return std::make_unique<CumulativeSumProblem>(desc, RowInputs::Plain, 1);
-}
-
 Problems cumulative_sum_benchmarks() {
-    Problems problems;
-    for (const auto& [outer, columns, inner] :
-         {std::array{1U, 1U << 20U, 1U}, std::array{4096U, 256U, 1U}, std::array{64U, 256U, 64U}}) {
-        problems.push_back(make_cumulative_sum_problem({.outer = outer, .columns = columns, .inner = inner}));
-    }
-    return problems;
+    return problems_of<CumulativeSumProblem>({{.outer = 1, .columns = 1U << 20U},
+                                              {.outer = 4096, .columns = 256},
+                                              {.outer = 64, .columns = 256, .inner = 64}});
 }
 
 }  // namespace
 
 const Family& cumulative_sum_family() noexcept {
-    static constexpr Family kFamily{.name = "cumulative_sum",
-                                    .exactness = "P",
-                                    .cases = &cumulative_sum_cases,
-                                    .benchmarks = &cumulative_sum_benchmarks,
-                                    .operation = &kOperationText<CumulativeSumDesc, &make_cumulative_sum_problem>};
+    static constexpr Family kFamily{
+        .name = "cumulative_sum",
+        .exactness = "P",
+        .cases = &cumulative_sum_cases,
+        .benchmarks = &cumulative_sum_benchmarks,
+        .operation = &kOperationText<CumulativeSumDesc, &make_problem<CumulativeSumProblem>>};
     return kFamily;
 }
 

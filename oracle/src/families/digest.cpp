@@ -51,7 +51,8 @@ std::vector<OracleValue> digest_oracle(std::span<const std::uint32_t> in, std::u
 
 class DigestProblem final : public OperationProblem<DigestDesc> {
    public:
-    DigestProblem(const DigestDesc& desc, std::uint32_t array, const DigestSums& start, std::uint64_t seed)
+    explicit DigestProblem(const DigestDesc& desc, std::uint32_t array = 0, const DigestSums& start = {},
+                           std::uint64_t seed = 1)
         : OperationProblem(desc, fmt::format("array {}", array), array), start_(start), seed_(seed) {}
 
     /// A Philox block takes about a hundred operations.
@@ -100,23 +101,11 @@ Problems digest_cases(std::uint64_t seed) {
     return problems;
 }
 
-std::unique_ptr<Problem> make_digest_problem(const DigestDesc& desc) {
-    return std::make_unique<DigestProblem>(desc, 0, DigestSums{}, 1);
-}
-
 /// Shapes worth timing.
-Problems digest_benchmarks() {
-    Problems problems;
-    for (const std::uint32_t count : {1U << 16U, 1U << 22U}) problems.push_back(make_digest_problem({.count = count}));
-    return problems;
-}
+Problems digest_benchmarks() { return problems_of<DigestProblem>({{.count = 1U << 16U}, {.count = 1U << 22U}}); }
 
 /// An invocation takes 2 and 4 blocks.
-Problems large_digests() {
-    Problems problems;
-    for (const std::uint32_t count : {1U << 19U, 1U << 20U}) problems.push_back(make_digest_problem({.count = count}));
-    return problems;
-}
+Problems large_digests() { return problems_of<DigestProblem>({{.count = 1U << 19U}, {.count = 1U << 20U}}); }
 
 }  // namespace
 
@@ -125,7 +114,7 @@ const Family& digest_family() noexcept {
                                     .exactness = "E",
                                     .cases = &digest_cases,
                                     .benchmarks = &digest_benchmarks,
-                                    .operation = &kOperationText<DigestDesc, &make_digest_problem>,
+                                    .operation = &kOperationText<DigestDesc, &make_problem<DigestProblem>>,
                                     .large = &large_digests};
     return kFamily;
 }

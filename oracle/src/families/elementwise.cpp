@@ -43,7 +43,7 @@ std::vector<OracleValue> oracle_values(const ElementwiseDesc& desc, std::span<co
 
 class ElementwiseProblem final : public OperationProblem<ElementwiseDesc> {
    public:
-    ElementwiseProblem(const ElementwiseDesc& desc, bool in_place, std::uint64_t seed)
+    explicit ElementwiseProblem(const ElementwiseDesc& desc, bool in_place = false, std::uint64_t seed = 1)
         : OperationProblem(desc, in_place ? "in place" : ""), in_place_(in_place), seed_(seed) {}
 
     /// In place, the first view is the output.
@@ -54,15 +54,12 @@ class ElementwiseProblem final : public OperationProblem<ElementwiseDesc> {
         all.pop_back();
         return all;
     }
-    [[nodiscard]] Work work() const override {
-        const double count = static_cast<double>(desc().members) * desc().rows * desc().columns;
-        return {.operations = count, .bytes = 4.0 * (2.0 * count + static_cast<double>(second_count()))};
-    }
 
    protected:
     [[nodiscard]] std::vector<ByteVector> contents() const override {
         return {bytes_of_values(first()), bytes_of_values(second())};
     }
+    [[nodiscard]] double operations() const override { return static_cast<double>(elements(0)); }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
         return {oracle_values(desc(), given.in<float>(0), given.in<float>(1))};
     }
@@ -74,12 +71,6 @@ class ElementwiseProblem final : public OperationProblem<ElementwiseDesc> {
     }
 
    private:
-    [[nodiscard]] std::size_t second_count() const {
-        if (!is_binary(desc().operation)) return 0;
-        const bool per_member = desc().second == SecondOperand::Full || desc().second == SecondOperand::MemberRows;
-        const bool per_row = desc().second == SecondOperand::Full || desc().second == SecondOperand::Shared;
-        return std::size_t{per_member ? desc().members : 1} * (per_row ? desc().rows : 1) * desc().columns;
-    }
     // Both signs, the interval of interest, what is flushed, both ends of the range (products stay finite), zeros, one.
     [[nodiscard]] std::vector<float> values(std::size_t count, std::uint32_t stream) const {
         constexpr std::array kSpecial{0.0F,      -0.0F,     1.0F,      -1.0F,   0x1p-101F,
@@ -97,7 +88,7 @@ class ElementwiseProblem final : public OperationProblem<ElementwiseDesc> {
     }
     // Neither operand makes a NaN: those are tested apart (primitives/tests/elementwise_special_test.cpp).
     [[nodiscard]] std::vector<float> first() const {
-        std::vector<float> drawn = values(std::size_t{desc().members} * desc().rows * desc().columns, 1);
+        std::vector<float> drawn = values(elements(0), 1);
         const ElementwiseOperation operation = desc().operation;
         if (operation == ElementwiseOperation::Sqrt || operation == ElementwiseOperation::Rsqrt ||
             operation == ElementwiseOperation::Power) {
@@ -106,7 +97,7 @@ class ElementwiseProblem final : public OperationProblem<ElementwiseDesc> {
         return drawn;
     }
     [[nodiscard]] std::vector<float> second() const {
-        std::vector<float> drawn = values(second_count(), 2);
+        std::vector<float> drawn = values(is_binary(desc().operation) ? elements(1) : 0, 2);
         if (desc().operation != ElementwiseOperation::Divide) return drawn;
         for (float& value : drawn) {
             if (std::abs(value) < 0x1p-100F) value = 3.0F;
@@ -201,10 +192,6 @@ Problems elementwise_benchmarks() {
     return problems;
 }
 
-std::unique_ptr<Problem> make_elementwise_problem(const ElementwiseDesc& desc) {
-    return std::make_unique<ElementwiseProblem>(desc, false, 1);
-}
-
 }  // namespace
 
 // Each operation is a pipeline for each configuration.
@@ -214,7 +201,7 @@ const Family& elementwise_family() noexcept {
                                     .cases = &elementwise_cases,
                                     .benchmarks = &elementwise_benchmarks,
                                     .configurations_per_case = 2,
-                                    .operation = &kOperationText<ElementwiseDesc, &make_elementwise_problem>};
+                                    .operation = &kOperationText<ElementwiseDesc, &make_problem<ElementwiseProblem>>};
     return kFamily;
 }
 

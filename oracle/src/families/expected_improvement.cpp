@@ -100,7 +100,8 @@ ExpectedImprovementValues values_of(const ExpectedImprovementDesc& desc, Regime 
 
 class ExpectedImprovementProblem final : public OperationProblem<ExpectedImprovementDesc> {
    public:
-    ExpectedImprovementProblem(const ExpectedImprovementDesc& desc, Regime regime, std::uint64_t seed)
+    explicit ExpectedImprovementProblem(const ExpectedImprovementDesc& desc, Regime regime = Regime::Plain,
+                                        std::uint64_t seed = 1)
         : OperationProblem(desc, fmt::format("rows of {}, {}", desc.stride, name_of(regime)), values_of(desc, regime)),
           regime_(regime),
           seed_(seed) {}
@@ -153,15 +154,9 @@ Problems expected_improvement_cases(std::uint64_t seed) {
     return problems;
 }
 
-std::unique_ptr<Problem> make_expected_improvement_problem(const ExpectedImprovementDesc& desc) {
-    return std::make_unique<ExpectedImprovementProblem>(desc, Regime::Plain, 1);
-}
-
 Problems expected_improvement_benchmarks() {
-    Problems problems;
-    for (const std::uint32_t steps : {2U, 256U})
-        problems.push_back(make_expected_improvement_problem({.count = 18'000, .stride = 18'176, .steps = steps}));
-    return problems;
+    return problems_of<ExpectedImprovementProblem>(
+        {{.count = 18'000, .stride = 18'176, .steps = 2}, {.count = 18'000, .stride = 18'176, .steps = 256}});
 }
 
 }  // namespace
@@ -173,7 +168,7 @@ const Family& expected_improvement_family() noexcept {
         .cases = &expected_improvement_cases,
         .benchmarks = &expected_improvement_benchmarks,
         .configurations_per_case = 3,
-        .operation = &kOperationText<ExpectedImprovementDesc, &make_expected_improvement_problem>};
+        .operation = &kOperationText<ExpectedImprovementDesc, &make_problem<ExpectedImprovementProblem>>};
     return kFamily;
 }
 

@@ -163,8 +163,8 @@ class FitnessProblem final : public OperationProblem<FitnessDesc> {
     std::vector<float> returns_;
 };
 
-std::unique_ptr<Problem> make_problem(const ScoreKind& kind, const Rule& rule, const PopulationSize& size,
-                                      Draws& draws) {
+std::unique_ptr<Problem> scored_problem(const ScoreKind& kind, const Rule& rule, const PopulationSize& size,
+                                        Draws& draws) {
     const bool pairs = rule.antithetic;
     const FitnessDesc desc{.population = pairs ? size.population : size.odd_population,
                            .episodes = size.episodes,
@@ -186,7 +186,7 @@ Problems fitness_cases(std::uint64_t seed) {
         for (const Rule& rule : kCheckedRules) {
             for (int i = 0; i < kSizesPerKindAndRule; ++i) {
                 problems.push_back(
-                    make_problem(kind, rule, kPopulationSizes[problems.size() % kPopulationSizes.size()], draws));
+                    scored_problem(kind, rule, kPopulationSizes[problems.size() % kPopulationSizes.size()], draws));
             }
         }
     }
@@ -197,7 +197,7 @@ Problems fitness_benchmarks() {
     Problems problems;
     Draws draws(42, 6);
     for (const Rule& rule : kCheckedRules)
-        problems.push_back(make_problem(kKinds[0], rule, {65536, 1, 64, 65536, 64}, draws));
+        problems.push_back(scored_problem(kKinds[0], rule, {65536, 1, 64, 65536, 64}, draws));
     return problems;
 }
 

@@ -37,15 +37,17 @@ std::vector<OracleValue> gather_oracle(const GatherDesc& desc, std::span<const s
 
 class GatherProblem final : public OperationProblem<GatherDesc> {
    public:
-    GatherProblem(const GatherDesc& desc, std::uint64_t seed) : OperationProblem(desc), seed_(seed) {}
+    explicit GatherProblem(const GatherDesc& desc, std::uint64_t seed = 1) : OperationProblem(desc), seed_(seed) {}
 
     [[nodiscard]] Work work() const override {
-        return {.operations = 0.0, .bytes = 8.0 * static_cast<double>(out_count()) + 4.0 * list_count()};
+        return {.operations = 0.0,
+                .bytes = 8.0 * static_cast<double>(elements(2)) + 4.0 * static_cast<double>(elements(1))};
     }
 
    protected:
     [[nodiscard]] std::vector<ByteVector> contents() const override {
-        return {bytes_of_values(table()), bytes_of_values(ids()),
+        return {bytes_of_values(Draws(seed_, 1).words(elements(0))),
+                bytes_of_values(draw_ids(Draws(seed_, 2), elements(1), desc().table_rows)),
                 bytes_of_values(std::vector<std::uint32_t>{kStatusBefore})};
     }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
@@ -53,23 +55,6 @@ class GatherProblem final : public OperationProblem<GatherDesc> {
     }
 
    private:
-    [[nodiscard]] std::size_t out_count() const {
-        return std::size_t{desc().members} * desc().id_count * desc().columns;
-    }
-    [[nodiscard]] std::uint32_t list_count() const {
-        return (desc().shared_ids ? 1 : desc().members) * desc().id_count;
-    }
-    [[nodiscard]] std::vector<std::uint32_t> table() const {
-        Draws draws(seed_, 1);
-        std::vector<std::uint32_t> words(std::size_t{desc().shared_table ? 1 : desc().members} * desc().table_rows *
-                                         desc().columns);
-        for (std::uint32_t& word : words) word = draws.word();
-        return words;
-    }
-    [[nodiscard]] std::vector<std::uint32_t> ids() const {
-        return draw_ids(Draws(seed_, 2), list_count(), desc().table_rows);
-    }
-
     std::uint64_t seed_;
 };
 
@@ -92,23 +77,11 @@ constexpr std::array kGatherCases{
     GatherDesc{.members = 2, .table_rows = 100, .columns = 1, .id_count = 257},
 };
 
-Problems gather_cases(std::uint64_t seed) {
-    Problems problems;
-    for (const GatherDesc& desc : kGatherCases) {
-        problems.push_back(std::make_unique<GatherProblem>(desc, seed + problems.size()));
-    }
-    return problems;
-}
+Problems gather_cases(std::uint64_t seed) { return seeded_problems<GatherProblem>(kGatherCases, seed); }
 
 Problems gather_benchmarks() {
-    Problems problems;
-    problems.push_back(std::make_unique<GatherProblem>(
-        GatherDesc{.members = 64, .table_rows = 256, .columns = 64, .id_count = 64, .shared_table = true}, 1));
-    return problems;
-}
-
-std::unique_ptr<Problem> make_gather_problem(const GatherDesc& desc) {
-    return std::make_unique<GatherProblem>(desc, 1);
+    return problems_of<GatherProblem>(
+        {{.members = 64, .table_rows = 256, .columns = 64, .id_count = 64, .shared_table = true}});
 }
 
 }  // namespace
@@ -119,7 +92,7 @@ const Family& gather_family() noexcept {
                                     .cases = &gather_cases,
                                     .benchmarks = &gather_benchmarks,
                                     .configurations_per_case = 8,
-                                    .operation = &kOperationText<GatherDesc, &make_gather_problem>};
+                                    .operation = &kOperationText<GatherDesc, &make_problem<GatherProblem>>};
     return kFamily;
 }
 

@@ -67,7 +67,7 @@ MatmulConfig on_units(std::uint32_t workgroup_size, std::uint32_t size, OperandP
 
 class MatmulProblem final : public OperationProblem<MatmulDesc> {
    public:
-    MatmulProblem(const MatmulDesc& desc, MatrixValues values, std::uint64_t seed)
+    explicit MatmulProblem(const MatmulDesc& desc, MatrixValues values = MatrixValues::Uniform, std::uint64_t seed = 1)
         : OperationProblem(desc, label_of(reference::without_dense(desc), values)),
           desc_(reference::without_dense(desc)),
           values_(values),
@@ -366,10 +366,6 @@ Problems matmul_benchmarks() {
     return problems;
 }
 
-std::unique_ptr<Problem> make_matmul_problem(const MatmulDesc& desc) {
-    return std::make_unique<MatmulProblem>(desc, MatrixValues::Uniform, 1);
-}
-
 // GPUs take blocks by how many workgroups the outputs make, flat ones for up to 16 rows or columns, and pieces of k
 // where workgroups are few; and they read four elements at a time where k is a multiple of four. Each configuration
 // goes to the kind of shape that has it first: the exact kernel reads one by one, the fast one four at a time.
@@ -384,7 +380,7 @@ Problems large_matmuls() {
             MatmulDesc desc{.m = m, .n = n, .k = k + odd, .b = {.transposed = true}};
             for (const bool exact : {odd != 0, odd == 0}) {
                 desc.determinism = exact ? Determinism::Exact : Determinism::Fast;
-                problems.push_back(make_matmul_problem(desc));
+                problems.push_back(make_problem<MatmulProblem>(desc));
             }
         }
     }
@@ -399,7 +395,7 @@ const Family& matmul_family() noexcept {
                                     .cases = &matmul_cases,
                                     .benchmarks = &matmul_benchmarks,
                                     .each_configuration_once = true,
-                                    .operation = &kOperationText<MatmulDesc, &make_matmul_problem>,
+                                    .operation = &kOperationText<MatmulDesc, &make_problem<MatmulProblem>>,
                                     .large = &large_matmuls};
     return kFamily;
 }

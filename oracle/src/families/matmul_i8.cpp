@@ -22,7 +22,7 @@ enum class Bytes {
 
 class MatmulI8Problem final : public OperationProblem<MatmulI8Desc> {
    public:
-    MatmulI8Problem(const MatmulI8Desc& desc, Bytes bytes, std::uint64_t seed)
+    explicit MatmulI8Problem(const MatmulI8Desc& desc, Bytes bytes = Bytes::Drawn, std::uint64_t seed = 1)
         : OperationProblem(desc, label_of(desc, bytes)),
           desc_(reference::without_dense(desc)),
           bytes_(bytes),
@@ -161,16 +161,8 @@ Problems matmul_i8_cases(std::uint64_t seed) {
 }
 
 Problems matmul_i8_benchmarks() {
-    Problems problems;
-    for (const std::uint32_t size : {256U, 512U, 1024U}) {
-        problems.push_back(
-            std::make_unique<MatmulI8Problem>(MatmulI8Desc{.m = size, .n = size, .k = size}, Bytes::Drawn, 1));
-    }
-    return problems;
-}
-
-std::unique_ptr<Problem> make_matmul_i8_problem(const MatmulI8Desc& desc) {
-    return std::make_unique<MatmulI8Problem>(desc, Bytes::Drawn, 1);
+    return problems_of<MatmulI8Problem>(
+        {{.m = 256, .n = 256, .k = 256}, {.m = 512, .n = 512, .k = 512}, {.m = 1024, .n = 1024, .k = 1024}});
 }
 
 }  // namespace
@@ -181,7 +173,7 @@ const Family& matmul_i8_family() noexcept {
                                     .cases = &matmul_i8_cases,
                                     .benchmarks = &matmul_i8_benchmarks,
                                     .configurations_per_case = 4,
-                                    .operation = &kOperationText<MatmulI8Desc, &make_matmul_i8_problem>};
+                                    .operation = &kOperationText<MatmulI8Desc, &make_problem<MatmulI8Problem>>};
     return kFamily;
 }
 

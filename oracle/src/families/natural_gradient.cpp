@@ -15,7 +15,8 @@ namespace {
 
 class NaturalGradientProblem final : public OperationProblem<NaturalGradientDesc> {
    public:
-    NaturalGradientProblem(const NaturalGradientDesc& desc, RowInputs inputs, float learning_rate, std::uint64_t seed)
+    explicit NaturalGradientProblem(const NaturalGradientDesc& desc, RowInputs inputs = RowInputs::Plain,
+                                    float learning_rate = 0.1F, std::uint64_t seed = 1)
         : OperationProblem(desc, fmt::format("rate {}, {}", learning_rate, name_of(inputs)), learning_rate),
           inputs_(inputs),
           seed_(seed) {}
@@ -77,16 +78,8 @@ Problems natural_gradient_cases(std::uint64_t seed) {
 }
 
 Problems natural_gradient_benchmarks() {
-    Problems problems;
-    for (const auto& [blocks, n] : {std::array{1024U, 32U}, std::array{64U, 256U}, std::array{4U, 1024U}}) {
-        problems.push_back(std::make_unique<NaturalGradientProblem>(NaturalGradientDesc{.n = n, .blocks = blocks},
-                                                                    RowInputs::Plain, 0.1F, 1));
-    }
-    return problems;
-}
-
-std::unique_ptr<Problem> make_natural_gradient_problem(const NaturalGradientDesc& desc) {
-    return std::make_unique<NaturalGradientProblem>(desc, RowInputs::Plain, 0.1F, 1);
+    return problems_of<NaturalGradientProblem>(
+        {{.n = 32, .blocks = 1024}, {.n = 256, .blocks = 64}, {.n = 1024, .blocks = 4}});
 }
 
 /// A row of the product has n columns; of one large block, or a few, each has more lanes.
@@ -95,7 +88,8 @@ Problems large_natural_gradients() {
     for (const auto& [blocks, n] :
          {std::array{1024U, 32U}, std::array{1U, 512U}, std::array{1U, 1024U}, std::array{1U, 2048U}}) {
         for (const bool project_mean : {false, true})
-            problems.push_back(make_natural_gradient_problem({.n = n, .blocks = blocks, .project_mean = project_mean}));
+            problems.push_back(
+                make_problem<NaturalGradientProblem>({.n = n, .blocks = blocks, .project_mean = project_mean}));
     }
     return problems;
 }
@@ -103,13 +97,14 @@ Problems large_natural_gradients() {
 }  // namespace
 
 const Family& natural_gradient_family() noexcept {
-    static constexpr Family kFamily{.name = "natural_gradient",
-                                    .exactness = "P",
-                                    .cases = &natural_gradient_cases,
-                                    .benchmarks = &natural_gradient_benchmarks,
-                                    .configurations_per_case = 2,
-                                    .operation = &kOperationText<NaturalGradientDesc, &make_natural_gradient_problem>,
-                                    .large = &large_natural_gradients};
+    static constexpr Family kFamily{
+        .name = "natural_gradient",
+        .exactness = "P",
+        .cases = &natural_gradient_cases,
+        .benchmarks = &natural_gradient_benchmarks,
+        .configurations_per_case = 2,
+        .operation = &kOperationText<NaturalGradientDesc, &make_problem<NaturalGradientProblem>>,
+        .large = &large_natural_gradients};
     return kFamily;
 }
 

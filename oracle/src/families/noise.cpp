@@ -14,20 +14,16 @@ namespace {
 
 class NoiseProblem final : public OperationProblem<NoiseDesc> {
    public:
-    NoiseProblem(const NoiseDesc& desc, const NoiseStream& stream)
+    explicit NoiseProblem(const NoiseDesc& desc, const NoiseStream& stream = {.seed = 42})
         : OperationProblem(desc, fmt::format("domain {}", static_cast<std::uint32_t>(stream.domain)), stream) {}
 
-    /// A block of eight elements takes about a hundred operations.
-    [[nodiscard]] Work work() const override {
-        const double elements = static_cast<double>(desc().element_count) * desc().pair_count;
-        return {.operations = elements * 12.5, .bytes = elements * 4};
-    }
-
    protected:
+    /// A block of eight elements takes about a hundred operations.
+    [[nodiscard]] double operations() const override { return 12.5 * static_cast<double>(elements(0)); }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& /*given*/,
                                                    const HostViews& /*made*/) const override {
-        std::vector<OracleValue> values;
-        values.reserve(std::size_t{desc().element_count} * desc().pair_count);
+        OracleValues values;
+        values.reserve(elements(0));
         NoiseStream stream = argument<0>();
         for (std::uint32_t p = 0; p < desc().pair_count; ++p, ++stream.pair) {
             for (std::uint32_t i = 0; i < desc().element_count; ++i) {
@@ -83,16 +79,8 @@ Problems noise_cases(std::uint64_t /*seed*/) {
 }
 
 Problems noise_benchmarks() {
-    Problems problems;
-    for (const NoiseFormat format : {NoiseFormat::I32, NoiseFormat::F32}) {
-        problems.push_back(std::make_unique<NoiseProblem>(
-            NoiseDesc{.element_count = 256, .pair_count = 4096, .format = format}, NoiseStream{.seed = 42}));
-    }
-    return problems;
-}
-
-std::unique_ptr<Problem> make_noise_problem(const NoiseDesc& desc) {
-    return std::make_unique<NoiseProblem>(desc, NoiseStream{.seed = 42});
+    return problems_of<NoiseProblem>({{.element_count = 256, .pair_count = 4096},
+                                      {.element_count = 256, .pair_count = 4096, .format = NoiseFormat::F32}});
 }
 
 }  // namespace
@@ -102,7 +90,7 @@ const Family& noise_family() noexcept {
                                     .exactness = "E+P",
                                     .cases = &noise_cases,
                                     .benchmarks = &noise_benchmarks,
-                                    .operation = &kOperationText<NoiseDesc, &make_noise_problem>};
+                                    .operation = &kOperationText<NoiseDesc, &make_problem<NoiseProblem>>};
     return kFamily;
 }
 

@@ -106,33 +106,29 @@ OracleValues normalize_oracle(const NormalizeDesc& desc, const HostViews& given)
 
 class NormalizeProblem final : public OperationProblem<NormalizeDesc> {
    public:
-    NormalizeProblem(const NormalizeDesc& desc, RowInputs inputs, std::uint64_t seed)
+    explicit NormalizeProblem(const NormalizeDesc& desc, RowInputs inputs = RowInputs::Plain, std::uint64_t seed = 1)
         : OperationProblem(desc, fmt::format("{} inputs, epsilon {}", name_of(inputs), desc.epsilon)),
           inputs_(inputs),
           seed_(seed) {}
 
     [[nodiscard]] Work work() const override {
-        const auto elements = static_cast<double>(count());
-        return {.operations = 8.0 * elements, .bytes = 8.0 * elements};
+        const auto count = static_cast<double>(elements(0));
+        return {.operations = 8.0 * count, .bytes = 8.0 * count};
     }
 
    protected:
     [[nodiscard]] std::vector<ByteVector> contents() const override {
-        return {bytes_of_values(row_inputs(seed_, count(), inputs_)),
-                bytes_of_values(make_vector(desc().scale, 0x10000U)),
-                bytes_of_values(make_vector(desc().bias, 0x10001U))};
+        return {bytes_of_values(row_inputs(seed_, elements(0), inputs_)), bytes_of_values(make_vector(1, 0x10000U)),
+                bytes_of_values(make_vector(2, 0x10001U))};
     }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
         return {normalize_oracle(desc(), given)};
     }
 
    private:
-    [[nodiscard]] std::size_t count() const { return std::size_t{desc().members} * desc().rows * desc().columns; }
-    [[nodiscard]] std::vector<float> make_vector(RowVector kind, std::uint32_t stream) const {
-        if (kind == RowVector::None) return {};
-        Draws draws(seed_, stream);
-        const std::size_t members = kind == RowVector::PerMember ? desc().members : 1;
-        std::vector<float> values = draws.uniforms(members * desc().columns, -2.0F, 2.0F);
+    [[nodiscard]] std::vector<float> make_vector(std::size_t view, std::uint32_t stream) const {
+        if ((view == 1 ? desc().scale : desc().bias) == RowVector::None) return {};
+        std::vector<float> values = Draws(seed_, stream).uniforms(elements(view), -2.0F, 2.0F);
         if (!values.empty()) values.front() = 0x1p-41F;  // counts as zero
         return values;
     }
@@ -196,15 +192,11 @@ Problems normalize_benchmarks() {
     return problems;
 }
 
-std::unique_ptr<Problem> make_normalize_problem(const NormalizeDesc& desc) {
-    return std::make_unique<NormalizeProblem>(desc, RowInputs::Plain, 1);
-}
-
 Problems large_normalizations() {
     Problems problems;
     for (const auto& [rows, columns] : kLargeRows) {
-        problems.push_back(make_normalize_problem({.rows = rows, .columns = columns}));
-        problems.push_back(make_normalize_problem(
+        problems.push_back(make_problem<NormalizeProblem>({.rows = rows, .columns = columns}));
+        problems.push_back(make_problem<NormalizeProblem>(
             {.rule = NormalizeRule::RootMeanSquare, .rows = rows, .columns = columns, .scale = RowVector::Shared}));
     }
     return problems;
@@ -218,7 +210,7 @@ const Family& normalize_family() noexcept {
                                     .cases = &normalize_cases,
                                     .benchmarks = &normalize_benchmarks,
                                     .configurations_per_case = 2,
-                                    .operation = &kOperationText<NormalizeDesc, &make_normalize_problem>,
+                                    .operation = &kOperationText<NormalizeDesc, &make_problem<NormalizeProblem>>,
                                     .large = &large_normalizations};
     return kFamily;
 }

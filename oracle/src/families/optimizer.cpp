@@ -118,19 +118,16 @@ class OptimizerProblem final : public OperationProblem<OptimizerDesc> {
           case_(item),
           inputs_(std::move(inputs)) {}
 
-    /// Of an element: one multiply-add, another for the momentum, and about 50 operations for Adam's square root and
-    /// quotient.
-    [[nodiscard]] Work work() const override {
-        const double elements = case_.elements;
-        const double arrays = optimizer_state_arrays(desc().rule);
-        return {.operations = elements * (desc().rule == OptimizerRule::Adam ? 58.0 : 2.0 + 2.0 * arrays),
-                .bytes = elements * 4.0 * (3.0 + 2.0 * arrays)};
-    }
-
    protected:
     [[nodiscard]] std::vector<ByteVector> contents() const override {
         return {
             bytes_of_values(inputs_.gradient), bytes_of_values(inputs_.parameters), bytes_of_values(inputs_.state), {}};
+    }
+    /// Of an element: one multiply-add, another for the momentum, and about 50 operations for Adam's square root and
+    /// quotient.
+    [[nodiscard]] double operations() const override {
+        return case_.elements *
+               (desc().rule == OptimizerRule::Adam ? 58.0 : 2.0 + 2.0 * optimizer_state_arrays(desc().rule));
     }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
         return optimizer_oracle(desc(), given.in<float>(0), given.in<float>(1), given.in<float>(2), case_.learning_rate,

@@ -85,14 +85,14 @@ std::vector<OracleValue> perturbed_embedding_oracle(const PerturbedEmbeddingDesc
 
 class PerturbedEmbeddingProblem final : public OperationProblem<PerturbedEmbeddingDesc> {
    public:
-    PerturbedEmbeddingProblem(const PerturbedEmbeddingDesc& desc, std::int32_t first_member, float sigma,
-                              std::uint64_t seed)
+    explicit PerturbedEmbeddingProblem(const PerturbedEmbeddingDesc& desc, std::int32_t first_member = 0,
+                                       float sigma = 0.1F, std::uint64_t seed = 1)
         : OperationProblem(desc, fmt::format("members from {}, sigma {}", first_member, sigma),
                            NoiseContext{.seed = seed, .generation = 9, .time = 4, .sigma = sigma}, {first_member}) {}
 
     [[nodiscard]] Work work() const override {
-        return {.operations = 2.0 * desc().rank * static_cast<double>(count()),
-                .bytes = 8.0 * static_cast<double>(count())};
+        return {.operations = 2.0 * desc().rank * static_cast<double>(elements(2)),
+                .bytes = 8.0 * static_cast<double>(elements(2))};
     }
 
    protected:
@@ -105,7 +105,7 @@ class PerturbedEmbeddingProblem final : public OperationProblem<PerturbedEmbeddi
         double counted = 0.0;
         for (const std::uint32_t id : list) counted += id >= desc().table_rows ? 1.0 : 0.0;
         if (desc().shared_ids) counted *= desc().members;
-        if (count() == 0) counted = 0.0;
+        if (elements(2) == 0) counted = 0.0;
         return {perturbed_embedding_oracle(desc(), given.in<float>(0), list, when(), first_member()),
                 {{kStatusBefore + counted, 0.0}}};
     }
@@ -113,18 +113,16 @@ class PerturbedEmbeddingProblem final : public OperationProblem<PerturbedEmbeddi
    private:
     static constexpr std::uint32_t kStatusBefore = 5;  ///< counts are added to what is there
 
-    [[nodiscard]] std::uint64_t count() const { return std::uint64_t{desc().members} * desc().rows * desc().columns; }
     /// In [-1, 1), now and then an operand that the operand rule drops, one of them denormal.
     [[nodiscard]] std::vector<float> weights() const {
-        std::vector<float> values =
-            Draws(when().seed, 6).uniforms(std::size_t{desc().table_rows} * desc().columns, -1.0F, 1.0F);
+        std::vector<float> values = Draws(when().seed, 6).uniforms(elements(0), -1.0F, 1.0F);
         for (std::size_t i = 3; i < values.size(); i += 11) values[i] = i % 2 == 0 ? 0x1p-41F : -0x1p-130F;
         return values;
     }
     /// Repeated ones, and every seventh out of range: the number of rows, or the largest.
     [[nodiscard]] std::vector<std::uint32_t> ids() const {
         Draws draws(when().seed, 7);
-        std::vector<std::uint32_t> list(std::size_t{desc().shared_ids ? 1 : desc().members} * desc().rows);
+        std::vector<std::uint32_t> list(elements(1));
         for (std::size_t i = 0; i < list.size(); ++i) {
             const bool outside = desc().table_rows == 0 || i % 7 == 4;
             list[i] = outside ? (i % 2 == 0 ? desc().table_rows : 0xFFFFFFFFU) : draws.below(desc().table_rows);
@@ -192,10 +190,6 @@ Problems perturbed_embedding_benchmarks() {
     return problems;
 }
 
-std::unique_ptr<Problem> make_perturbed_embedding_problem(const PerturbedEmbeddingDesc& desc) {
-    return std::make_unique<PerturbedEmbeddingProblem>(desc, 0, 0.1F, 1);
-}
-
 }  // namespace
 
 const Family& perturbed_embedding_family() noexcept {
@@ -205,7 +199,7 @@ const Family& perturbed_embedding_family() noexcept {
         .cases = &perturbed_embedding_cases,
         .benchmarks = &perturbed_embedding_benchmarks,
         .configurations_per_case = 2,
-        .operation = &kOperationText<PerturbedEmbeddingDesc, &make_perturbed_embedding_problem>};
+        .operation = &kOperationText<PerturbedEmbeddingDesc, &make_problem<PerturbedEmbeddingProblem>>};
     return kFamily;
 }
 

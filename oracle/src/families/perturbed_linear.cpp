@@ -20,8 +20,8 @@ PerturbedLinearDesc of_parameter_11(PerturbedLinearDesc desc) {
 
 class PerturbedLinearProblem final : public OperationProblem<PerturbedLinearDesc> {
    public:
-    PerturbedLinearProblem(const PerturbedLinearDesc& desc, std::int32_t first_member, float sigma, std::uint64_t seed,
-                           bool plain)
+    explicit PerturbedLinearProblem(const PerturbedLinearDesc& desc, std::int32_t first_member = 0, float sigma = 0.1F,
+                                    std::uint64_t seed = 42, bool plain = false)
         : OperationProblem(of_parameter_11(desc), fmt::format("from member {}, sigma {}", first_member, sigma),
                            NoiseContext{.seed = seed + 1, .generation = 9, .time = 4, .sigma = sigma},
                            OrDefault<std::int32_t>{first_member}),
@@ -256,10 +256,6 @@ Problems perturbed_linear_benchmarks() {
     return problems;
 }
 
-std::unique_ptr<Problem> make_perturbed_linear_problem(const PerturbedLinearDesc& desc) {
-    return std::make_unique<PerturbedLinearProblem>(desc, 0, 0.1F, 42, false);
-}
-
 // As of matmul; GPUs take smaller tiles from rank 2 and from rank 5 on.
 Problems large_perturbed_linears() {
     Problems problems;
@@ -267,7 +263,7 @@ Problems large_perturbed_linears() {
         desc.rows = 1;
         for (const bool exact : {desc.in % 4 != 0, desc.in % 4 == 0}) {
             desc.determinism = exact ? Determinism::Exact : Determinism::Fast;
-            problems.push_back(make_perturbed_linear_problem(desc));
+            problems.push_back(make_problem<PerturbedLinearProblem>(desc));
         }
     };
     for (const std::uint32_t odd : {0U, 1U}) {
@@ -284,13 +280,14 @@ Problems large_perturbed_linears() {
 }  // namespace
 
 const Family& perturbed_linear_family() noexcept {
-    static constexpr Family kFamily{.name = "perturbed_linear",
-                                    .exactness = "P+T",
-                                    .cases = &perturbed_linear_cases,
-                                    .benchmarks = &perturbed_linear_benchmarks,
-                                    .each_configuration_once = true,
-                                    .operation = &kOperationText<PerturbedLinearDesc, &make_perturbed_linear_problem>,
-                                    .large = &large_perturbed_linears};
+    static constexpr Family kFamily{
+        .name = "perturbed_linear",
+        .exactness = "P+T",
+        .cases = &perturbed_linear_cases,
+        .benchmarks = &perturbed_linear_benchmarks,
+        .each_configuration_once = true,
+        .operation = &kOperationText<PerturbedLinearDesc, &make_problem<PerturbedLinearProblem>>,
+        .large = &large_perturbed_linears};
     return kFamily;
 }
 

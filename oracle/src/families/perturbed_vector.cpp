@@ -54,7 +54,8 @@ std::vector<OracleValue> perturbed_vector_oracle(const PerturbedVectorDesc& desc
 
 class PerturbedVectorProblem final : public OperationProblem<PerturbedVectorDesc> {
    public:
-    PerturbedVectorProblem(const PerturbedVectorDesc& desc, std::int32_t first_member, float sigma, std::uint64_t seed)
+    explicit PerturbedVectorProblem(const PerturbedVectorDesc& desc, std::int32_t first_member = 0, float sigma = 0.1F,
+                                    std::uint64_t seed = 1)
         : OperationProblem(desc, fmt::format("members from {}, sigma {}", first_member, sigma),
                            NoiseContext{.seed = seed, .generation = 9, .time = 4, .sigma = sigma}, {first_member}) {}
 
@@ -132,19 +133,16 @@ Problems perturbed_vector_benchmarks() {
     return problems;
 }
 
-std::unique_ptr<Problem> make_perturbed_vector_problem(const PerturbedVectorDesc& desc) {
-    return std::make_unique<PerturbedVectorProblem>(desc, 0, 0.1F, 1);
-}
-
 }  // namespace
 
 const Family& perturbed_vector_family() noexcept {
-    static constexpr Family kFamily{.name = "perturbed_vector",
-                                    .exactness = "P",
-                                    .cases = &perturbed_vector_cases,
-                                    .benchmarks = &perturbed_vector_benchmarks,
-                                    .configurations_per_case = 2,
-                                    .operation = &kOperationText<PerturbedVectorDesc, &make_perturbed_vector_problem>};
+    static constexpr Family kFamily{
+        .name = "perturbed_vector",
+        .exactness = "P",
+        .cases = &perturbed_vector_cases,
+        .benchmarks = &perturbed_vector_benchmarks,
+        .configurations_per_case = 2,
+        .operation = &kOperationText<PerturbedVectorDesc, &make_problem<PerturbedVectorProblem>>};
     return kFamily;
 }
 

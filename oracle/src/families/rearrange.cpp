@@ -47,28 +47,22 @@ std::vector<OracleValue> rearrange_oracle(const RearrangeDesc& desc, std::span<c
 
 class RearrangeProblem final : public OperationProblem<RearrangeDesc> {
    public:
-    RearrangeProblem(const RearrangeDesc& desc, std::uint64_t seed) : OperationProblem(desc), seed_(seed) {}
+    explicit RearrangeProblem(const RearrangeDesc& desc, std::uint64_t seed = 1)
+        : OperationProblem(desc), seed_(seed) {}
 
     [[nodiscard]] Work work() const override {
-        const double count = static_cast<double>(desc().members) * static_cast<double>(elements_per_member(desc()));
-        return {.operations = 0.0, .bytes = 8.0 * count};
+        return {.operations = 0.0, .bytes = 8.0 * static_cast<double>(elements(1))};
     }
 
    protected:
-    [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(source())}; }
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        return {bytes_of_values(Draws(seed_, 1).words(elements(0)))};
+    }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
         return {rearrange_oracle(desc(), given.in<std::uint32_t>(0))};
     }
 
    private:
-    [[nodiscard]] std::vector<std::uint32_t> source() const {
-        Draws draws(seed_, 1);
-        std::vector<std::uint32_t> words(std::size_t{desc().shared_source ? 1 : desc().members} *
-                                         desc().source_elements);
-        for (std::uint32_t& word : words) word = draws.word();
-        return words;
-    }
-
     std::uint64_t seed_;
 };
 
@@ -138,23 +132,13 @@ std::vector<RearrangeDesc> rearrange_descriptions() {
 }
 
 Problems rearrange_cases(std::uint64_t seed) {
-    Problems problems;
-    for (const RearrangeDesc& desc : rearrange_descriptions())
-        problems.push_back(std::make_unique<RearrangeProblem>(desc, seed + problems.size()));
-    return problems;
-}
-
-std::unique_ptr<Problem> make_rearrange_problem(const RearrangeDesc& desc) {
-    return std::make_unique<RearrangeProblem>(desc, 1);
+    return seeded_problems<RearrangeProblem>(rearrange_descriptions(), seed);
 }
 
 Problems rearrange_benchmarks() {
-    Problems problems;
-    problems.push_back(make_rearrange_problem(rearranged(64, {64, 256}, &swap_last)));
-    problems.push_back(make_rearrange_problem(rearranged(64, {64, 1}, [](auto& d) { repeat(d[1], 256); })));
-    problems.push_back(
-        make_rearrange_problem(rearranged(64, {62, 252}, [](auto& d) { pad(d[0], 1, 1), pad(d[1], 0, 4); })));
-    return problems;
+    return problems_of<RearrangeProblem>(
+        {rearranged(64, {64, 256}, &swap_last), rearranged(64, {64, 1}, [](auto& d) { repeat(d[1], 256); }),
+         rearranged(64, {62, 252}, [](auto& d) { pad(d[0], 1, 1), pad(d[1], 0, 4); })});
 }
 
 }  // namespace
@@ -165,7 +149,7 @@ const Family& rearrange_family() noexcept {
                                     .cases = &rearrange_cases,
                                     .benchmarks = &rearrange_benchmarks,
                                     .configurations_per_case = 8,
-                                    .operation = &kOperationText<RearrangeDesc, &make_rearrange_problem>};
+                                    .operation = &kOperationText<RearrangeDesc, &make_problem<RearrangeProblem>>};
     return kFamily;
 }
 

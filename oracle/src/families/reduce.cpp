@@ -70,18 +70,14 @@ std::vector<OracleValue> reduce_oracle(const ReduceDesc& desc, std::span<const f
 
 class ReduceProblem final : public OperationProblem<ReduceDesc> {
    public:
-    ReduceProblem(const ReduceDesc& desc, RowInputs inputs, std::uint64_t seed)
+    explicit ReduceProblem(const ReduceDesc& desc, RowInputs inputs = RowInputs::Plain, std::uint64_t seed = 1)
         : OperationProblem(desc, name_of(inputs)), inputs_(inputs), seed_(seed) {}
-
-    [[nodiscard]] Work work() const override {
-        const double rows = static_cast<double>(desc().outer) * desc().inner;
-        return {.operations = rows * desc().columns, .bytes = 4.0 * rows * (desc().columns + 1.0)};
-    }
 
    protected:
     [[nodiscard]] std::vector<ByteVector> contents() const override {
-        return {bytes_of_values(row_inputs(seed_, std::size_t{desc().outer} * desc().columns * desc().inner, inputs_))};
+        return {bytes_of_values(row_inputs(seed_, elements(0), inputs_))};
     }
+    [[nodiscard]] double operations() const override { return static_cast<double>(elements(0)); }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
         return {reduce_oracle(desc(), given.in<float>(0))};
     }
@@ -127,17 +123,9 @@ Problems reduce_cases(std::uint64_t seed) {
 }
 
 Problems reduce_benchmarks() {
-    Problems problems;
-    for (const auto& [outer, columns, inner] :
-         {std::array{65536U, 64U, 1U}, std::array{4096U, 1024U, 1U}, std::array{64U, 1024U, 64U}}) {
-        problems.push_back(std::make_unique<ReduceProblem>(
-            ReduceDesc{.outer = outer, .columns = columns, .inner = inner}, RowInputs::Plain, 1));
-    }
-    return problems;
-}
-
-std::unique_ptr<Problem> make_reduce_problem(const ReduceDesc& desc) {
-    return std::make_unique<ReduceProblem>(desc, RowInputs::Plain, 1);
+    return problems_of<ReduceProblem>({{.outer = 65536, .columns = 64},
+                                       {.outer = 4096, .columns = 1024},
+                                       {.outer = 64, .columns = 1024, .inner = 64}});
 }
 
 Problems large_reductions() {
@@ -145,7 +133,8 @@ Problems large_reductions() {
     for (const auto& [rows, columns] : kLargeRows) {
         for (const ReduceOperation operation :
              {ReduceOperation::Sum, ReduceOperation::Mean, ReduceOperation::Max, ReduceOperation::Argmax})
-            problems.push_back(make_reduce_problem({.operation = operation, .outer = rows, .columns = columns}));
+            problems.push_back(
+                make_problem<ReduceProblem>({.operation = operation, .outer = rows, .columns = columns}));
     }
     return problems;
 }
@@ -158,7 +147,7 @@ const Family& reduce_family() noexcept {
                                     .cases = &reduce_cases,
                                     .benchmarks = &reduce_benchmarks,
                                     .configurations_per_case = 2,
-                                    .operation = &kOperationText<ReduceDesc, &make_reduce_problem>,
+                                    .operation = &kOperationText<ReduceDesc, &make_problem<ReduceProblem>>,
                                     .large = &large_reductions};
     return kFamily;
 }

@@ -57,27 +57,26 @@ std::vector<OracleValue> scatter_oracle(const ScatterDesc& desc, std::span<const
 
 class ScatterProblem final : public OperationProblem<ScatterDesc> {
    public:
-    ScatterProblem(const ScatterDesc& desc, std::uint64_t seed) : OperationProblem(desc), seed_(seed) {}
+    explicit ScatterProblem(const ScatterDesc& desc, std::uint64_t seed = 1) : OperationProblem(desc), seed_(seed) {}
 
     [[nodiscard]] Work work() const override {
         const double moved = static_cast<double>(desc().members) * desc().id_count * desc().columns;
-        return {.operations = desc().mode == ScatterMode::Add ? moved : 0.0,
-                .bytes = (desc().mode == ScatterMode::Add ? 12.0 : 8.0) * moved + 4.0 * list_count()};
+        return {
+            .operations = desc().mode == ScatterMode::Add ? moved : 0.0,
+            .bytes = (desc().mode == ScatterMode::Add ? 12.0 : 8.0) * moved + 4.0 * static_cast<double>(elements(1))};
     }
 
    protected:
     [[nodiscard]] std::vector<ByteVector> contents() const override {
-        return {bytes_of_values(target()), bytes_of_values(ids()), bytes_of_values(values()),
-                bytes_of_values(std::vector<std::uint32_t>{kStatusBefore})};
+        return {bytes_of_values(draw(elements(0), 1)),
+                bytes_of_values(draw_ids(Draws(seed_, 2), elements(1), desc().target_rows)),
+                bytes_of_values(draw(elements(2), 3)), bytes_of_values(std::vector<std::uint32_t>{kStatusBefore})};
     }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
         return {scatter_oracle(desc(), given.in<float>(0), given.in<std::uint32_t>(1), given.in<float>(2))};
     }
 
    private:
-    [[nodiscard]] std::uint32_t list_count() const {
-        return (desc().shared_ids ? 1 : desc().members) * desc().id_count;
-    }
     // Of several sizes, so that sums round; some that are flushed, some that cancel.
     [[nodiscard]] std::vector<float> draw(std::size_t count, std::uint32_t stream) const {
         constexpr std::array kScales{1.0F, 1.0F, 100.0F, 0x1p-30F, 0x1p-99F, 0x1p-110F};
@@ -89,16 +88,6 @@ class ScatterProblem final : public OperationProblem<ScatterDesc> {
         }
         return values;
     }
-    [[nodiscard]] std::vector<float> target() const {
-        return draw(std::size_t{desc().members} * desc().target_rows * desc().columns, 1);
-    }
-    [[nodiscard]] std::vector<std::uint32_t> ids() const {
-        return draw_ids(Draws(seed_, 2), list_count(), desc().target_rows);
-    }
-    [[nodiscard]] std::vector<float> values() const {
-        return draw(std::size_t{desc().shared_values ? 1 : desc().members} * desc().id_count * desc().columns, 3);
-    }
-
     std::uint64_t seed_;
 };
 
@@ -133,14 +122,8 @@ Problems scatter_cases(std::uint64_t seed) {
 }
 
 Problems scatter_benchmarks() {
-    Problems problems;
-    problems.push_back(std::make_unique<ScatterProblem>(
-        ScatterDesc{.members = 64, .target_rows = 256, .columns = 64, .id_count = 64, .mode = ScatterMode::Add}, 1));
-    return problems;
-}
-
-std::unique_ptr<Problem> make_scatter_problem(const ScatterDesc& desc) {
-    return std::make_unique<ScatterProblem>(desc, 1);
+    return problems_of<ScatterProblem>(
+        {{.members = 64, .target_rows = 256, .columns = 64, .id_count = 64, .mode = ScatterMode::Add}});
 }
 
 }  // namespace
@@ -151,7 +134,7 @@ const Family& scatter_family() noexcept {
                                     .cases = &scatter_cases,
                                     .benchmarks = &scatter_benchmarks,
                                     .configurations_per_case = 6,
-                                    .operation = &kOperationText<ScatterDesc, &make_scatter_problem>};
+                                    .operation = &kOperationText<ScatterDesc, &make_problem<ScatterProblem>>};
     return kFamily;
 }
 

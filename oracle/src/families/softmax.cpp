@@ -45,26 +45,20 @@ std::vector<OracleValue> softmax_oracle(const SoftmaxDesc& desc, std::span<const
 
 class SoftmaxProblem final : public OperationProblem<SoftmaxDesc> {
    public:
-    SoftmaxProblem(const SoftmaxDesc& desc, RowInputs inputs, std::uint64_t seed)
+    explicit SoftmaxProblem(const SoftmaxDesc& desc, RowInputs inputs = RowInputs::Plain, std::uint64_t seed = 1)
         : OperationProblem(desc, name_of(inputs)), inputs_(inputs), seed_(seed) {}
-
-    /// Two exponentials of 24 operations and a few more.
-    [[nodiscard]] Work work() const override {
-        const auto elements = static_cast<double>(count());
-        return {.operations = 55.0 * elements, .bytes = 8.0 * elements};
-    }
 
    protected:
     [[nodiscard]] std::vector<ByteVector> contents() const override {
-        return {bytes_of_values(row_inputs(seed_, count(), inputs_))};
+        return {bytes_of_values(row_inputs(seed_, elements(0), inputs_))};
     }
+    /// Two exponentials of 24 operations and a few more.
+    [[nodiscard]] double operations() const override { return 55.0 * static_cast<double>(elements(0)); }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
         return {softmax_oracle(desc(), given.in<float>(0))};
     }
 
    private:
-    [[nodiscard]] std::size_t count() const { return std::size_t{desc().members} * desc().rows * desc().columns; }
-
     RowInputs inputs_;
     std::uint64_t seed_;
 };
@@ -104,24 +98,17 @@ Problems softmax_cases(std::uint64_t seed) {
 }
 
 Problems softmax_benchmarks() {
-    Problems problems;
-    for (const auto& [members, rows, columns] :
-         {std::array{4096U, 16U, 10U}, std::array{64U, 64U, 256U}, std::array{16U, 16U, 4096U}}) {
-        problems.push_back(std::make_unique<SoftmaxProblem>(
-            SoftmaxDesc{.members = members, .rows = rows, .columns = columns}, RowInputs::Plain, 1));
-    }
-    return problems;
-}
-
-std::unique_ptr<Problem> make_softmax_problem(const SoftmaxDesc& desc) {
-    return std::make_unique<SoftmaxProblem>(desc, RowInputs::Plain, 1);
+    return problems_of<SoftmaxProblem>({{.members = 4096, .rows = 16, .columns = 10},
+                                        {.members = 64, .rows = 64, .columns = 256},
+                                        {.members = 16, .rows = 16, .columns = 4096}});
 }
 
 Problems large_softmaxes() {
     Problems problems;
     for (const auto& [rows, columns] : kLargeRows) {
         for (const bool logarithm : {false, true})
-            problems.push_back(make_softmax_problem({.rows = rows, .columns = columns, .logarithm = logarithm}));
+            problems.push_back(
+                make_problem<SoftmaxProblem>({.rows = rows, .columns = columns, .logarithm = logarithm}));
     }
     return problems;
 }
@@ -134,7 +121,7 @@ const Family& softmax_family() noexcept {
                                     .cases = &softmax_cases,
                                     .benchmarks = &softmax_benchmarks,
                                     .configurations_per_case = 2,
-                                    .operation = &kOperationText<SoftmaxDesc, &make_softmax_problem>,
+                                    .operation = &kOperationText<SoftmaxDesc, &make_problem<SoftmaxProblem>>,
                                     .large = &large_softmaxes};
     return kFamily;
 }

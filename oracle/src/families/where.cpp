@@ -14,12 +14,6 @@ namespace {
 
 using Words = std::vector<std::uint32_t>;
 
-std::size_t operand_count(const WhereDesc& desc, SecondOperand operand) {
-    const bool per_member = operand == SecondOperand::Full || operand == SecondOperand::MemberRows;
-    const bool per_row = operand == SecondOperand::Full || operand == SecondOperand::Shared;
-    return std::size_t{per_member ? desc.members : 1} * (per_row ? desc.rows : 1) * desc.columns;
-}
-
 /// An operand repeated to [members, rows, columns]: row by row, as the number of a row says.
 Words repeated(const WhereDesc& desc, SecondOperand operand, std::span<const std::uint32_t> words) {
     const std::size_t rows = std::size_t{desc.members} * desc.rows;
@@ -47,19 +41,14 @@ std::vector<OracleValue> where_oracle(const Words& condition, const Words& first
 
 class WhereProblem final : public OperationProblem<WhereDesc> {
    public:
-    WhereProblem(const WhereDesc& desc, std::uint64_t seed) : OperationProblem(desc), seed_(seed) {}
+    explicit WhereProblem(const WhereDesc& desc, std::uint64_t seed = 1) : OperationProblem(desc), seed_(seed) {}
 
-    [[nodiscard]] Work work() const override {
-        const double count = static_cast<double>(desc().members) * desc().rows * desc().columns;
-        const std::size_t read = operand_count(desc(), desc().condition) + operand_count(desc(), desc().first) +
-                                 operand_count(desc(), desc().second);
-        return {.operations = 0.0, .bytes = count == 0.0 ? 0.0 : 4.0 * (count + static_cast<double>(read))};
-    }
+    [[nodiscard]] Work work() const override { return elements(3) == 0 ? Work{} : OperationProblem::work(); }
 
    protected:
     [[nodiscard]] std::vector<ByteVector> contents() const override {
-        return {bytes_of_values(condition()), bytes_of_values(operand(desc().first, 2)),
-                bytes_of_values(operand(desc().second, 3))};
+        return {bytes_of_values(condition()), bytes_of_values(Draws(seed_, 2).words(elements(1))),
+                bytes_of_values(Draws(seed_, 3).words(elements(2)))};
     }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
         return {where_oracle(repeated(desc(), desc().condition, given.in<std::uint32_t>(0)),
@@ -68,17 +57,11 @@ class WhereProblem final : public OperationProblem<WhereDesc> {
     }
 
    private:
-    [[nodiscard]] Words operand(SecondOperand layout, std::uint32_t stream) const {
-        Draws draws(seed_, stream);
-        Words words(operand_count(desc(), layout));
-        for (std::uint32_t& word : words) word = draws.word();
-        return words;
-    }
     // Both zeros, one, what is denormal, infinite and not a number; any other.
     [[nodiscard]] Words condition() const {
         constexpr std::array kSpecial{0U, 0x80000000U, 0U, 0x3F800000U, 1U, 0x80000001U, 0x7F800000U, 0x7FC00000U};
         Draws draws(seed_, 1);
-        Words words(operand_count(desc(), desc().condition));
+        Words words(elements(0));
         for (std::uint32_t& word : words) word = draws.below(8) == 0 ? draws.word() : draws.one_of(kSpecial);
         return words;
     }
@@ -111,19 +94,10 @@ constexpr std::array kWhereCases{
     WhereDesc{.members = 2, .rows = 3, .columns = 1, .condition = kFull, .first = kMemberRows, .second = kMemberRows},
 };
 
-Problems where_cases(std::uint64_t seed) {
-    Problems problems;
-    for (const WhereDesc& desc : kWhereCases)
-        problems.push_back(std::make_unique<WhereProblem>(desc, seed + problems.size()));
-    return problems;
-}
-
-std::unique_ptr<Problem> make_where_problem(const WhereDesc& desc) { return std::make_unique<WhereProblem>(desc, 1); }
+Problems where_cases(std::uint64_t seed) { return seeded_problems<WhereProblem>(kWhereCases, seed); }
 
 Problems where_benchmarks() {
-    Problems problems;
-    problems.push_back(make_where_problem({.members = 64, .rows = 64, .columns = 256, .condition = kShared}));
-    return problems;
+    return problems_of<WhereProblem>({{.members = 64, .rows = 64, .columns = 256, .condition = kShared}});
 }
 
 }  // namespace
@@ -134,7 +108,7 @@ const Family& where_family() noexcept {
                                     .cases = &where_cases,
                                     .benchmarks = &where_benchmarks,
                                     .configurations_per_case = 8,
-                                    .operation = &kOperationText<WhereDesc, &make_where_problem>};
+                                    .operation = &kOperationText<WhereDesc, &make_problem<WhereProblem>>};
     return kFamily;
 }
 

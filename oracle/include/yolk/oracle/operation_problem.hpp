@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -47,11 +50,13 @@ class HostMemory {
 template <class Desc, class Call = typename yolk::detail::CallTypeOf<Desc>::Type>
 class OperationProblem;
 
-/// What it plans refers to it. A family derives from this, and gives contents(), oracle() and work(). `label`: what its
-/// name says besides the description, such as the kind of inputs; `arguments`: of each recording.
+/// What it plans refers to it. A family derives from this, and gives contents(), oracle() and operations() or work().
+/// `label`: what its name says besides the description, such as the kind of inputs; `arguments`: of each recording.
 template <class Desc, class... Arguments>
 class OperationProblem<Desc, void(Arguments...)> : public Problem {
    public:
+    using Description = Desc;
+
     explicit OperationProblem(Desc desc, std::string label = {}, std::decay_t<Arguments>... arguments)
         : desc_(std::move(desc)), label_(std::move(label)), arguments_(std::move(arguments)...) {}
 
@@ -100,6 +105,11 @@ class OperationProblem<Desc, void(Arguments...)> : public Problem {
         }
         return sum;
     }
+    /// What the views hold is moved.
+    [[nodiscard]] Work work() const override {
+        const BufferBytes bytes = buffer_bytes();
+        return {.operations = operations(), .bytes = bytes.read + bytes.written};
+    }
     /// What the twin leaves in each view that is written, and what the oracle says of it.
     [[nodiscard]] std::vector<Expected> expected() const override {
         const std::vector<DescribedView> described = described_views(desc_);
@@ -123,6 +133,14 @@ class OperationProblem<Desc, void(Arguments...)> : public Problem {
     }
 
    protected:
+    /// Of a run, where work() is not another.
+    [[nodiscard]] virtual double operations() const { return 0.0; }
+    /// How many a view has, which is no list.
+    [[nodiscard]] std::size_t elements(std::size_t view) const {
+        std::size_t count = 1;
+        for (const NamedExtent& extent : operation_of<Desc>().views[view].shape(desc_).extents) count *= extent.value;
+        return count;
+    }
     /// Of each Input and InOut view, in their order; empty for one that is not used.
     [[nodiscard]] virtual std::vector<ByteVector> contents() const { return {}; }
     /// The elements of each view that is written, used or not, in their order; none at the end, or of one, where
@@ -219,6 +237,31 @@ class OperationProblem<Desc, void(Arguments...)> : public Problem {
     std::string label_;
     std::tuple<std::decay_t<Arguments>...> arguments_;
 };
+
+/// A problem of a description alone: what a family draws where nothing else is said.
+template <class P>
+[[nodiscard]] std::unique_ptr<Problem> make_problem(const typename P::Description& desc) {
+    return std::make_unique<P>(desc);
+}
+/// One for each description.
+template <class P>
+[[nodiscard]] Problems problems_of(std::span<const typename P::Description> descs) {
+    Problems problems;
+    for (const typename P::Description& desc : descs) problems.push_back(make_problem<P>(desc));
+    return problems;
+}
+template <class P>
+[[nodiscard]] Problems problems_of(std::initializer_list<typename P::Description> descs) {
+    return problems_of<P>(std::span(descs.begin(), descs.size()));
+}
+/// The same, each with inputs of its own.
+template <class P>
+[[nodiscard]] Problems seeded_problems(std::span<const typename P::Description> descs, std::uint64_t seed) {
+    Problems problems;
+    for (const typename P::Description& desc : descs)
+        problems.push_back(std::make_unique<P>(desc, seed + problems.size()));
+    return problems;
+}
 
 /// A Family's way from text and keys to problems; `kMake` makes one of a description.
 template <class Desc, std::unique_ptr<Problem> (*kMake)(const Desc&)>
