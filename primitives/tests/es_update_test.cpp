@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "yolk/abi/fitness.h"
 #include "yolk/core/noise.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/named_problem.hpp"
