@@ -98,10 +98,6 @@ class OperationProblem<Desc, void(Arguments...)> : public Problem {
         }
         return all;
     }
-    /// What one run records; once, with the problem's arguments.
-    [[nodiscard]] virtual PlannedProblem::Record record_of(Bound<Desc> bound) const {
-        return std::apply([&](const auto&... each) { return recorded(std::move(bound), plain(each)...); }, arguments_);
-    }
     [[nodiscard]] const Desc& desc() const noexcept { return desc_; }
     template <std::size_t kIndex>
     [[nodiscard]] const auto& argument() const noexcept {
@@ -109,6 +105,9 @@ class OperationProblem<Desc, void(Arguments...)> : public Problem {
     }
 
    private:
+    [[nodiscard]] PlannedProblem::Record record_of(Bound<Desc> bound) const {
+        return std::apply([&](const auto&... each) { return recorded(std::move(bound), plain(each)...); }, arguments_);
+    }
     template <class T>
     [[nodiscard]] static const T& plain(const T& argument) noexcept {
         return argument;
