@@ -36,7 +36,7 @@ TEST_P(named_problem, named_problems_come_back_from_their_shapes) {
                              "strides=2,1 shared_source=1",
                              "cumulative_sum outer=4 columns=9 inner=3",
                              "convert count=77 from=bf16 to=f32",
-                             "transpose members=2 rows=5 columns=7",
+                             "rearrange members=2 extents=7-5 source_elements=35 strides=1,7",
                              "concat outer=3 parts=5-0-6",
                              "concat members=2 inner=4 parts=5-3s",
                              "gather table_rows=9 columns=8 ids=5 shared_table=1",
