@@ -82,7 +82,8 @@ TEST(kfac_step_host, the_inverses_may_lie_where_the_blocks_do) {
     Output<double> output(4, 5);
     KfacStepOutput<double> spans = output.spans();
     spans.inverses = blocks;
-    ASSERT_OK(kfac_step_on_host_into({.count = 4, .n = 5, .blocks = blocks}, spans));
+    KfacStepHostScratch scratch;
+    ASSERT_OK(kfac_step_on_host({.count = 4, .n = 5, .blocks = blocks}, scratch, spans));
     EXPECT_LT(worst_relative(blocks, expected, 25), kKfacHostTolerance);
 }
 
@@ -91,14 +92,14 @@ TEST(kfac_step_host, scratch_stays_where_it_is) {
     Output<double> output(2, 6);
     KfacStepHostScratch scratch;
     const KfacStepInput<double> input{.count = 2, .n = 6, .blocks = blocks};
-    ASSERT_OK(kfac_step_on_host_with_scratch_into(input, scratch, output.spans()));
+    ASSERT_OK(kfac_step_on_host(input, scratch, output.spans()));
     const double* const place = scratch.work.data();
     const std::size_t capacity = scratch.work.capacity();
-    ASSERT_OK(kfac_step_on_host_with_scratch_into(input, scratch, output.spans()));
-    ASSERT_OK(kfac_step_on_host_with_scratch_into({.count = 1, .n = 2, .blocks = std::span(blocks).first(4)}, scratch,
-                                                  {.inverses = std::span(output.inverses).first(4),
-                                                   .status = std::span(output.status).first(1),
-                                                   .residuals = std::span(output.residuals).first(1)}));
+    ASSERT_OK(kfac_step_on_host(input, scratch, output.spans()));
+    ASSERT_OK(kfac_step_on_host({.count = 1, .n = 2, .blocks = std::span(blocks).first(4)}, scratch,
+                                {.inverses = std::span(output.inverses).first(4),
+                                 .status = std::span(output.status).first(1),
+                                 .residuals = std::span(output.residuals).first(1)}));
     EXPECT_EQ(scratch.work.data(), place);
     EXPECT_EQ(scratch.work.capacity(), capacity);
 }
@@ -121,7 +122,9 @@ TEST(kfac_step_host, bad_input_is_an_error) {
         if (which == 0) spans.inverses = spans.inverses.first(7);
         if (which == 1) spans.status = spans.status.first(1);
         if (which == 2) spans.residuals = {};
-        EXPECT_TRUE(expect_error(kfac_step_on_host_into({.count = 2, .n = 2, .blocks = blocks}, spans), bad, "output"));
+        KfacStepHostScratch scratch;
+        EXPECT_TRUE(
+            expect_error(kfac_step_on_host({.count = 2, .n = 2, .blocks = blocks}, scratch, spans), bad, "output"));
     }
     EXPECT_THAT(output.inverses, Each(7.0));  // nothing was written
 }
@@ -179,13 +182,14 @@ TEST_P(kfac_step_device, all_forms_give_the_same_bytes_with_forced_staging_too) 
     ASSERT_OK_AND_ASSIGN(const auto result, kfac_step(dispatcher(), input));
     KfacStepScratch scratch;
     for (Dispatcher* on : {&dispatcher(), &discrete_dispatcher()}) {
-        Output<float> into(5, 8);
-        ASSERT_OK(kfac_step_into(*on, input, into.spans()));
-        EXPECT_EQ(into.inverses, result.inverses);
-        EXPECT_EQ(into.status, result.status);
-        EXPECT_EQ(into.residuals, result.residuals);
+        Output<float> fresh(5, 8);
+        KfacStepScratch own;
+        ASSERT_OK(kfac_step(*on, input, own, fresh.spans()));
+        EXPECT_EQ(fresh.inverses, result.inverses);
+        EXPECT_EQ(fresh.status, result.status);
+        EXPECT_EQ(fresh.residuals, result.residuals);
         Output<float> with_scratch(5, 8);  // which moves to the other device
-        ASSERT_OK(kfac_step_with_scratch_into(*on, input, scratch, with_scratch.spans()));
+        ASSERT_OK(kfac_step(*on, input, scratch, with_scratch.spans()));
         EXPECT_EQ(with_scratch.inverses, result.inverses);
         EXPECT_EQ(with_scratch.residuals, result.residuals);
     }
@@ -201,8 +205,7 @@ TEST_P(kfac_step_device, scratch_grows_and_stays) {
         const std::vector<float> same = to_float(blocks);
         Output<float> output(count, n);
         for (int repeat = 0; repeat < 2; ++repeat) {
-            ASSERT_OK(kfac_step_with_scratch_into(dispatcher(), {.count = count, .n = n, .blocks = same}, scratch,
-                                                  output.spans()));
+            ASSERT_OK(kfac_step(dispatcher(), {.count = count, .n = n, .blocks = same}, scratch, output.spans()));
             EXPECT_LT(worst_relative(output.inverses, inverses_of(blocks, count, n, 0.0), std::size_t{n} * n), 1e-4);
         }
         if (large.upload_bytes == 0 && n == 20U) large = scratch.footprint();
@@ -220,8 +223,7 @@ TEST_P(kfac_step_device, dispatches_are_those_that_the_device_counts) {
     StepCounts sum;
     const OperationCounts before = device().counts();
     for (int call = 0; call < 3; ++call) {
-        ASSERT_OK_AND_ASSIGN(const StepCounts counts,
-                             kfac_step_with_scratch_into(dispatcher(), input, scratch, output.spans()));
+        ASSERT_OK_AND_ASSIGN(const StepCounts counts, kfac_step(dispatcher(), input, scratch, output.spans()));
         EXPECT_EQ(counts.plans, call == 0 ? 1U : 0U);
         sum.dispatches += counts.dispatches;
         sum.submissions += counts.submissions;
@@ -246,15 +248,13 @@ TEST_P(kfac_step_device, bad_input_is_an_error_and_leaves_the_scratch_usable) {
     Output<float> output(1, 2);
     KfacStepOutput<float> short_of_one = output.spans();
     short_of_one.inverses = short_of_one.inverses.first(3);
-    EXPECT_TRUE(expect_error(
-        kfac_step_with_scratch_into(dispatcher(), {.count = 1, .n = 2, .blocks = blocks}, scratch, short_of_one), bad,
-        "output inverses"));
+    EXPECT_TRUE(expect_error(kfac_step(dispatcher(), {.count = 1, .n = 2, .blocks = blocks}, scratch, short_of_one),
+                             bad, "output inverses"));
     EXPECT_THAT(output.inverses, Each(7.0F));
     const KfacStepInput<float> refused{.count = 1, .n = 2, .blocks = blocks, .retries = 1000};
-    EXPECT_FALSE(kfac_step_with_scratch_into(dispatcher(), refused, scratch, output.spans()));
+    EXPECT_FALSE(kfac_step(dispatcher(), refused, scratch, output.spans()));
     EXPECT_EQ(scratch.counts(), StepCounts{});
-    ASSERT_OK(
-        kfac_step_with_scratch_into(dispatcher(), {.count = 1, .n = 2, .blocks = blocks}, scratch, output.spans()));
+    ASSERT_OK(kfac_step(dispatcher(), {.count = 1, .n = 2, .blocks = blocks}, scratch, output.spans()));
     EXPECT_THAT(output.inverses, ElementsAre(0.5F, 0.0F, 0.0F, 0.25F));
 }
 

@@ -78,10 +78,10 @@ TEST(natural_gradient_step_host, scratch_stays_and_the_step_may_lie_where_the_gr
     NaturalGradientStepHostScratch scratch;
     const NaturalGradientStepInput<double> input{
         .count = 2, .n = 2, .gradient = values, .preconditioner = swap, .learning_rate = -1};
-    ASSERT_OK(natural_gradient_step_on_host_with_scratch_into(input, scratch, {.step = values}));
+    ASSERT_OK(natural_gradient_step_on_host(input, scratch, {.step = values}));
     EXPECT_THAT(values, ElementsAre(4.0, 3.0, 6.0, 5.0));
     const double* const place = scratch.work.data();
-    ASSERT_OK(natural_gradient_step_on_host_with_scratch_into(input, scratch, {.step = values}));
+    ASSERT_OK(natural_gradient_step_on_host(input, scratch, {.step = values}));
     EXPECT_THAT(values, ElementsAre(3.0, 4.0, 5.0, 6.0));
     EXPECT_EQ(scratch.work.data(), place);
 }
@@ -101,13 +101,13 @@ TEST(natural_gradient_step_host, bad_input_is_an_error) {
         expect_error(error_of({.n = 6, .gradient = gradient, .preconditioner = gradient}), bad, "it must have 36"));
     EXPECT_TRUE(expect_error(error_of({.n = 6, .gradient = gradient, .learning_rate = INFINITY}), bad, "finite"));
     std::vector<double> step(6, 7.0);
+    NaturalGradientStepHostScratch scratch;
     EXPECT_TRUE(expect_error(
-        natural_gradient_step_on_host_into({.n = 6, .gradient = gradient}, {.step = std::span(step).first(5)}), bad,
+        natural_gradient_step_on_host({.n = 6, .gradient = gradient}, scratch, {.step = std::span(step).first(5)}), bad,
         "output step"));
-    EXPECT_TRUE(
-        expect_error(natural_gradient_step_on_host_into({.n = 6, .gradient = gradient},
-                                                        {.step = step, .preconditioned = std::span(step).first(5)}),
-                     bad, "output preconditioned"));
+    EXPECT_TRUE(expect_error(natural_gradient_step_on_host({.n = 6, .gradient = gradient}, scratch,
+                                                           {.step = step, .preconditioned = std::span(step).first(5)}),
+                             bad, "output preconditioned"));
     EXPECT_THAT(step, Each(7.0));  // nothing was written
 }
 
@@ -190,10 +190,10 @@ TEST_P(natural_gradient_step_device, all_forms_give_the_same_bytes_with_forced_s
         for (Dispatcher* on : {&dispatcher(), &discrete_dispatcher()}) {
             std::vector<float> step(21, 7.0F);
             std::vector<float> product(21, 7.0F);
-            ASSERT_OK(natural_gradient_step_into(*on, input, {.step = step}));
+            NaturalGradientStepScratch own;
+            ASSERT_OK(natural_gradient_step(*on, input, own, {.step = step}));
             EXPECT_EQ(step, result.step);
-            ASSERT_OK(natural_gradient_step_with_scratch_into(*on, input, scratch,
-                                                              {.step = step, .preconditioned = product}));
+            ASSERT_OK(natural_gradient_step(*on, input, scratch, {.step = step, .preconditioned = product}));
             EXPECT_EQ(step, result.step);
             EXPECT_EQ(product, result.preconditioned);
         }
@@ -207,8 +207,8 @@ TEST_P(natural_gradient_step_device, one_scratch_takes_any_learning_rate) {
     std::vector<float> step(3);
     NaturalGradientStepScratch scratch;
     for (const float rate : {1.0F, 0.5F, 0.0F, -2.0F}) {
-        ASSERT_OK(natural_gradient_step_with_scratch_into(
-            dispatcher(), {.n = 3, .gradient = gradient, .learning_rate = rate}, scratch, {.step = step}));
+        ASSERT_OK(natural_gradient_step(dispatcher(), {.n = 3, .gradient = gradient, .learning_rate = rate}, scratch,
+                                        {.step = step}));
         EXPECT_THAT(step, ElementsAre(-rate, 2 * rate, -4 * rate));
     }
     EXPECT_EQ(scratch.counts().plans, 1U);
@@ -232,9 +232,10 @@ TEST_P(natural_gradient_step_device, bad_input_is_an_error) {
         expect_error(error_of({.n = 6, .gradient = gradient, .preconditioner = gradient}), bad, "it must have 36"));
     EXPECT_TRUE(expect_error(error_of({.n = 6, .gradient = gradient, .learning_rate = kNan}), bad, "finite"));
     std::vector<float> step(6, 7.0F);
-    EXPECT_TRUE(expect_error(
-        natural_gradient_step_into(dispatcher(), {.n = 6, .gradient = gradient}, {.step = std::span(step).first(5)}),
-        bad, "output step"));
+    NaturalGradientStepScratch scratch;
+    EXPECT_TRUE(expect_error(natural_gradient_step(dispatcher(), {.n = 6, .gradient = gradient}, scratch,
+                                                   {.step = std::span(step).first(5)}),
+                             bad, "output step"));
     EXPECT_THAT(step, Each(7.0F));
 }
 

@@ -52,9 +52,9 @@ TEST_P(steady_state, kfac_steps_use_no_heap_and_make_no_objects) {
         KfacStepScratch scratch;
         StepFootprint footprint;
         expect_steady(discrete ? discrete_device() : device(), [&] {
-            auto done = kfac_step_with_scratch_into(discrete ? discrete_dispatcher() : dispatcher(),
-                                                    {.count = 4, .n = 20, .blocks = blocks}, scratch,
-                                                    {.inverses = inverses, .status = status, .residuals = residuals});
+            auto done =
+                kfac_step(discrete ? discrete_dispatcher() : dispatcher(), {.count = 4, .n = 20, .blocks = blocks},
+                          scratch, {.inverses = inverses, .status = status, .residuals = residuals});
             if (scratch.counts().calls == 1) footprint = scratch.footprint();
             return done;
         });
@@ -75,7 +75,7 @@ TEST_P(steady_state, natural_gradient_steps_use_no_heap_and_make_no_objects) {
         float rate = 1.0F;
         expect_steady(discrete ? discrete_device() : device(), [&] {
             rate *= 0.9F;
-            auto done = natural_gradient_step_with_scratch_into(
+            auto done = natural_gradient_step(
                 discrete ? discrete_dispatcher() : dispatcher(),
                 {.count = 4, .n = 20, .gradient = gradient, .preconditioner = preconditioner, .learning_rate = rate},
                 scratch, {.step = step, .preconditioned = preconditioned});
@@ -98,12 +98,11 @@ TEST(steady_state_host, steps_use_no_heap) {
     std::uint64_t allocations = 0;
     for (int call = 0; call < 3; ++call) {
         if (call == 1) allocations = own_allocations();
-        const bool good =
-            kfac_step_on_host_with_scratch_into({.count = 4, .n = 20, .blocks = blocks}, kfac,
-                                                {.inverses = inverses, .status = status, .residuals = residuals}) &&
-            natural_gradient_step_on_host_with_scratch_into(
-                {.count = 4, .n = 20, .gradient = step, .preconditioner = inverses, .learning_rate = 0.1}, natural,
-                {.step = step});
+        const bool good = kfac_step_on_host({.count = 4, .n = 20, .blocks = blocks}, kfac,
+                                            {.inverses = inverses, .status = status, .residuals = residuals}) &&
+                          natural_gradient_step_on_host(
+                              {.count = 4, .n = 20, .gradient = step, .preconditioner = inverses, .learning_rate = 0.1},
+                              natural, {.step = step});
         if (!good) FAIL();
     }
     EXPECT_EQ(own_allocations(), allocations);

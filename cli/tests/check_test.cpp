@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 std::map<std::string, std::string> both_drivers() { return only(std::string(kLavapipe) + ":" + kSwiftShader); }
 
 TEST(check, parts_together_are_the_whole) {
-    const std::vector<std::string> arguments{"check", "--kernel", "noise", "--kernel", "transpose", "--all", "--json"};
+    const std::vector<std::string> arguments{"check", "--kernel", "noise", "--kernel", "gather", "--all", "--json"};
     const Ran whole = run_command(arguments, only(kLavapipe));
     ASSERT_EQ(whole.code, 0) << whole.err;
     EXPECT_EQ(whole.last()["parts"], 1);
@@ -116,7 +116,7 @@ TEST(check, mistakes_in_a_shape_have_one_answer) {
 
 TEST(check, an_interrupt_tells_what_was_checked) {
     const Ran ran = run_and_interrupt(
-        {"check", "--kernel", "noise", "--kernel", "transpose", "--kernel", "reduce", "--devices", "all", "--json"},
+        {"check", "--kernel", "noise", "--kernel", "gather", "--kernel", "reduce", "--devices", "all", "--json"},
         both_drivers());
     EXPECT_EQ(ran.code, 1) << ran.err;
     ASSERT_EQ(ran.lines().size(), 2U) << ran.out;

@@ -173,7 +173,7 @@ TEST_P(inspect, a_kernel_of_ones_own) {
 }
 
 TEST_P(inspect, what_cannot_be_planned_is_a_line_and_the_rest_is_inspected) {
-    const Ran ran = run({"transpose rows=1000000 columns=1000000", "optimizer elements=9", "--json"});
+    const Ran ran = run({"gather table_rows=1000000 columns=1000000 ids=1", "optimizer elements=9", "--json"});
     EXPECT_EQ(ran.code, 1) << ran.err;
     ASSERT_THAT(ran.lines(), SizeIs(3));
     EXPECT_TRUE(ran.lines()[0]["pipeline"].is_null());
@@ -181,9 +181,9 @@ TEST_P(inspect, what_cannot_be_planned_is_a_line_and_the_rest_is_inspected) {
     EXPECT_FALSE(ran.lines()[0].contains("registers"));
     EXPECT_EQ(ran.lines()[1]["pipeline"], "optimizer");
     EXPECT_EQ(ran.last()["refused"], 1);
-    const Ran text = run({"transpose rows=1000000 columns=1000000"});
+    const Ran text = run({"gather table_rows=1000000 columns=1000000 ids=1"});
     EXPECT_EQ(text.code, 1);
-    EXPECT_THAT(text.out, HasSubstr("REFUSED the source view of [transpose]"));
+    EXPECT_THAT(text.out, HasSubstr("REFUSED the table view of [gather]"));
 }
 
 TEST_P(inspect, bad_input) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the oracles of softmax and cross_entropy share.
+// Exponentials of a row in double, for softmax's oracle.
 #pragma once
 
 #include <algorithm>

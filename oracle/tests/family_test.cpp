@@ -220,7 +220,7 @@ TEST_P(family, all_configurations_leave_no_pipelines_behind) {
 TEST_P(family, all_configurations_meet_one_case_each_where_compiling_takes_long) {
     const DeviceInfo& info = device().info();
     const CheckContext all{.device = device(), .dispatcher = dispatcher(), .all_configurations = true};
-    for (const Family* of : {&transpose_family(), &gru_step_family(), &matmul_family()}) {
+    for (const Family* of : {&rearrange_family(), &gather_family(), &matmul_family()}) {
         const Problems problems = of->cases(1);
         const std::vector<Batch> batches = choose_batches(info, all, *of, problems);
         std::set<Configuration> met;

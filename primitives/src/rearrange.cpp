@@ -9,6 +9,7 @@
 #include "rearrange_fields.hpp"
 #include "rearrange_layout.hpp"
 #include "streaming_default.hpp"
+#include "yolk/core/shape.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
 namespace yolk {
@@ -18,6 +19,8 @@ namespace abi_ra = abi::rearrange;
 
 // A load, a store, and a division of the place for each dimension.
 constexpr std::uint64_t kRearrangeCost = 32;
+// A load, a store and four divisions of indices.
+constexpr std::uint64_t kTiledCost = 16;
 
 std::uint64_t elements_of(const RearrangeDesc& desc) {
     std::uint64_t count = desc.members;
@@ -76,33 +79,93 @@ ViewShape rearranged_view(const RearrangeDesc& desc) {
     return shape;
 }
 
-std::vector<Knob<RearrangeConfig>> rearrange_knobs(const DeviceInfo& /*info*/, const RearrangeDesc& /*desc*/) {
-    return {{"workgroup_size", &RearrangeConfig::workgroup_size, workgroup_sizes()},
-            {"loads_per_invocation", &RearrangeConfig::loads_per_invocation, {1, 2, 4, 8}},
-            {"elements_per_load", &RearrangeConfig::elements_per_load, {1, kQuad}}};
-}
-
 bool is_empty_rearrange(const RearrangeDesc& desc) {
     return desc.members == 0 ||
            std::ranges::find(desc.dimensions, 0U, &RearrangeDimension::extent) != desc.dimensions.end();
 }
 
 bool may_take_quads(const RearrangeDesc& desc) { return is_empty_rearrange(desc) || rows_are_quads(layout_of(desc)); }
+bool may_take_tiles(const RearrangeDesc& desc) { return !is_empty_rearrange(desc) && are_transposed(layout_of(desc)); }
 
-Result<void> legal_rearrange(const DeviceInfo& /*info*/, const RearrangeDesc& desc, const RearrangeConfig& config) {
+std::vector<Knob<RearrangeConfig>> rearrange_knobs(const DeviceInfo& /*info*/, const RearrangeDesc& desc) {
+    const bool tiled = may_take_tiles(desc);
+    const std::vector<std::uint32_t> none{0}, either{0, 1}, sides{0, 8, 16, 32, 64};
+    return {{"workgroup_size", &RearrangeConfig::workgroup_size, workgroup_sizes()},
+            {"loads_per_invocation", &RearrangeConfig::loads_per_invocation, {1, 2, 4, 8}},
+            {"elements_per_load", &RearrangeConfig::elements_per_load, {1, kQuad}},
+            {"tile_rows", &RearrangeConfig::tile_rows, tiled ? sides : none},
+            {"tile_columns", &RearrangeConfig::tile_columns, tiled ? sides : none},
+            {"staged", &RearrangeConfig::staged, tiled ? either : none},
+            {"padding", &RearrangeConfig::padding, tiled ? either : none}};
+}
+
+std::uint32_t tile_words(const RearrangeConfig& config) {
+    return config.tile_rows * (config.tile_columns + config.padding);
+}
+
+Result<void> legal_tiles(const DeviceInfo& info, const RearrangeConfig& config) {
+    if ((config.tile_rows == 0) != (config.tile_columns == 0))
+        return bad_input("The tiles of [rearrange] are {} x {}; give both sides, or 0 for both.", config.tile_rows,
+                         config.tile_columns);
+    if (config.tile_rows == 0) {
+        if (config.staged == 0 && config.padding == 0) return {};
+        return bad_input("[rearrange] was given staged {} and padding {} without tiles; use 0, or give tile_rows.",
+                         config.staged, config.padding);
+    }
+    if (config.loads_per_invocation != 1 || config.elements_per_load != 1)
+        return bad_input(
+            "[rearrange] was given tiles, loads_per_invocation {} and elements_per_load {}; with tiles both are 1.",
+            config.loads_per_invocation, config.elements_per_load);
+    if (config.staged == 0) {
+        if (config.padding == 0) return {};
+        return bad_input("padding of [rearrange] is 1, but nothing is staged; use padding 0 or staged 1.");
+    }
+    const std::uint64_t bytes = std::uint64_t{tile_words(config)} * kElementBytes;
+    if (bytes <= info.limits.max_shared_memory_size) return {};
+    return bad_input("The tile of [rearrange] needs {} bytes of shared memory; the device has {}.", bytes,
+                     info.limits.max_shared_memory_size);
+}
+
+Result<void> legal_rearrange(const DeviceInfo& info, const RearrangeDesc& desc, const RearrangeConfig& config) {
+    YOLK_TRY_VOID(legal_tiles(info, config));
     if (config.elements_per_load == 1 || may_take_quads(desc)) return {};
     return bad_input(
         "elements_per_load of [rearrange] is 4, but the output's rows, as far as they merge, are not multiples of 4; "
         "use 1.");
 }
 
+// Tiles of narrow matrices would be mostly empty. Where the cache is large and shared memory is ordinary memory,
+// staging only copies twice.
+std::optional<RearrangeConfig> tiled_default(const DeviceInfo& info, const RearrangeDesc& desc) {
+    if (!may_take_tiles(desc)) return {};
+    constexpr std::uint32_t kLeastSide = 16;
+    const RearrangeLayout layout = layout_of(desc);
+    if (std::min(layout.steps[0].extent, layout.steps[1].extent) < kLeastSide) return {};
+    if (info.kind == DeviceKind::Cpu)
+        return RearrangeConfig{.workgroup_size = 16, .tile_rows = 16, .tile_columns = 32, .staged = 0, .padding = 0};
+    return RearrangeConfig{.workgroup_size = 256, .tile_rows = 32, .tile_columns = 32, .staged = 1, .padding = 1};
+}
+
 RearrangeConfig rearrange_heuristic(const DeviceInfo& info, const RearrangeDesc& desc) {
+    if (const std::optional<RearrangeConfig> tiled = tiled_default(info, desc)) return *tiled;
     const std::uint32_t width = may_take_quads(desc) ? kQuad : 1;
     const auto [workgroup, loads] = streaming_default(info, elements_of(desc) / width);
     return {.workgroup_size = workgroup, .loads_per_invocation = loads, .elements_per_load = width};
 }
 
+Result<PipelinesOf<RearrangeDesc>> build_tiles(const Device& device, const RearrangeConfig& config) {
+    const std::array constants{
+        SpecConstant{abi_ra::kSpecWorkgroupSize, config.workgroup_size},
+        SpecConstant{abi_ra::kSpecTileRows, config.tile_rows},
+        SpecConstant{abi_ra::kSpecTileColumns, config.tile_columns},
+        SpecConstant{abi_ra::kSpecPadding, config.padding},
+        SpecConstant{abi_ra::kSpecTileWords, tile_words(config)},
+    };
+    return device.pipeline(config.staged == 0 ? kernels::kRearrangeTiles : kernels::kRearrangeTilesStaged, constants);
+}
+
 Result<PipelinesOf<RearrangeDesc>> build_rearrange(const Device& device, const RearrangeDesc& desc) {
+    if (desc.config->tile_rows != 0) return build_tiles(device, *desc.config);
     const RearrangeLayout layout = layout_of(desc);
     std::uint32_t checked = 0;
     for (std::uint32_t k = 0; k < layout.rank; ++k) checked |= layout.steps[k].is_checked ? 1U << k : 0U;
@@ -145,12 +208,21 @@ Result<BindingsOf<RearrangeDesc>> bind_rearrange(const Device& device, const Rea
     return dispatch;
 }
 
+LinearGrid grid_of_tiles(const abi_ra::Params& params, const RearrangeConfig& config) {
+    const std::uint64_t tiles = std::uint64_t{ceil_div(params.extent0, config.tile_rows)} *
+                                ceil_div(params.extent1, config.tile_columns) * params.extent2;
+    return grid_of(tiles, 1, kTiledCost * config.tile_rows * config.tile_columns);
+}
+
 void record_rearrange(Recorder& recorder, const BindingsOf<RearrangeDesc>& dispatch,
                       const RearrangeDesc& desc) noexcept {
-    recorder.dispatch(dispatch.binding, dispatch.params,
-                      grid_of(dispatch.params.unit_count,
-                              std::uint64_t{desc.config->workgroup_size} * desc.config->loads_per_invocation,
-                              kRearrangeCost * desc.config->elements_per_load));
+    const RearrangeConfig& config = *desc.config;
+    if (config.tile_rows != 0)
+        return recorder.dispatch(dispatch.binding, dispatch.params, grid_of_tiles(dispatch.params, config));
+    recorder.dispatch(
+        dispatch.binding, dispatch.params,
+        grid_of(dispatch.params.unit_count, std::uint64_t{config.workgroup_size} * config.loads_per_invocation,
+                kRearrangeCost * config.elements_per_load));
 }
 
 }  // namespace

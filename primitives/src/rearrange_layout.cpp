@@ -93,4 +93,12 @@ bool sources_are_quads(const RearrangeLayout& layout) noexcept {
            std::all_of(layout.steps.begin() + 1, layout.steps.begin() + layout.rank, is_apart);
 }
 
+bool are_transposed(const RearrangeLayout& layout) noexcept {
+    constexpr std::uint32_t kMatrix = 2, kMatrices = 3;
+    if (layout.rank < kMatrix || layout.rank > kMatrices) return false;
+    const auto may_leave = [](const RearrangeStep& step) { return step.is_checked; };
+    return std::none_of(layout.steps.begin(), layout.steps.begin() + layout.rank, may_leave) &&
+           layout.steps[0].stride > 1 && layout.steps[1].stride == 1;
+}
+
 }  // namespace yolk

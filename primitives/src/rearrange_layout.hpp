@@ -34,5 +34,8 @@ struct RearrangeLayout {
 [[nodiscard]] bool rows_are_quads(const RearrangeLayout& layout) noexcept;
 /// Whether those are vectors of four of the source as well.
 [[nodiscard]] bool sources_are_quads(const RearrangeLayout& layout) noexcept;
+/// Whether the output is matrices of the source, transposed: its dimension 1 goes along the source's rows, and its rows
+/// go across them.
+[[nodiscard]] bool are_transposed(const RearrangeLayout& layout) noexcept;
 
 }  // namespace yolk

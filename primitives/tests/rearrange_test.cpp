@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "row_device.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -91,19 +94,141 @@ RearrangeDesc drawn_description(std::mt19937& engine) {
     return desc;
 }
 
+const RearrangeConfig kAcross{.workgroup_size = 16, .tile_rows = 8, .tile_columns = 16};
+const RearrangeConfig kStaged{.tile_rows = 16, .tile_columns = 8, .staged = 1, .padding = 1};
+
 // However dimensions merge, and in each way of loading.
 TEST_P(rearrange, whatever_is_drawn_matches_the_twin) {
     std::mt19937 engine(20);
+    int tiled = 0;
     for (int i = 0; i < 60; ++i) {
         RearrangeDesc desc = drawn_description(engine);
         const WordList source = count_up(std::size_t{desc.shared_source ? 1 : desc.members} * desc.source_elements);
-        for (const std::uint32_t width : {1U, 4U}) {
-            desc.config = RearrangeConfig{.elements_per_load = width};
-            if (!space_of(device().info(), desc).check(*desc.config)) continue;
+        for (const RearrangeConfig& config :
+             {RearrangeConfig{}, RearrangeConfig{.elements_per_load = 4}, kAcross, kStaged}) {
+            desc.config = config;
+            if (!space_of(device().info(), desc).check(config)) continue;
+            tiled += config.tile_rows != 0 ? 1 : 0;
             ASSERT_OK_AND_ASSIGN(const WordList got, run(desc, source));
             ASSERT_EQ(got, reference::twin_result<std::uint32_t>(desc, {source}))
                 << operation_of<RearrangeDesc>().fields.text(desc);
         }
+    }
+    EXPECT_GT(tiled, 0);
+}
+
+/// [members, rows, columns] to [members, columns, rows].
+RearrangeDesc transposed(std::uint32_t members, std::uint32_t rows, std::uint32_t columns) {
+    RearrangeDesc desc{
+        .members = members, .dimensions = row_major_dimensions({rows, columns}), .source_elements = rows * columns};
+    std::ranges::reverse(desc.dimensions);
+    return desc;
+}
+
+// Vectors, around each side of the tiles (8, 16, 32, 64), primes.
+TEST_P(rearrange, transposed_matrices_match_oracle_and_twin) {
+    oracle::Problems problems;
+    for (const auto& [members, rows, columns] : std::vector<std::array<std::uint32_t, 3>>{{1, 1, 1},
+                                                                                          {2, 1, 67},
+                                                                                          {2, 67, 1},
+                                                                                          {3, 7, 9},
+                                                                                          {2, 8, 8},
+                                                                                          {1, 9, 7},
+                                                                                          {1, 15, 17},
+                                                                                          {2, 16, 16},
+                                                                                          {1, 31, 33},
+                                                                                          {1, 32, 32},
+                                                                                          {1, 63, 65},
+                                                                                          {1, 64, 64},
+                                                                                          {2, 65, 63},
+                                                                                          {5, 13, 29},
+                                                                                          {1, 3, 131}}) {
+        const std::string text = operation_of<RearrangeDesc>().fields.text(transposed(members, rows, columns));
+        ASSERT_OK_AND_ASSIGN(auto problem, oracle::rearrange_family().operation->parse(text));
+        problems.push_back(std::move(problem));
+    }
+    const oracle::CheckContext context{.device = device(), .dispatcher = dispatcher(), .configurations = 64};
+    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
+                         oracle::check_problems(context, oracle::rearrange_family(), problems));
+    EXPECT_TRUE(report.passed());
+    EXPECT_THAT(report.failures, ::testing::IsEmpty());
+    EXPECT_EQ(report.worst_error, 0.0) << report.worst_case;
+    EXPECT_GT(report.configurations, 32U);
+}
+
+// Parts of wider matrices, one source for all members, rows from the last to the first.
+TEST_P(rearrange, tiles_follow_the_strides_of_the_source) {
+    std::mt19937 engine(40);
+    const auto below = [&](std::uint32_t count) { return static_cast<std::uint32_t>(engine() % count); };
+    for (int i = 0; i < 24; ++i) {
+        const std::uint32_t rows = 2 + below(40), columns = 3 + below(40);
+        RearrangeDesc desc = transposed(1 + below(3), rows, columns);
+        desc.shared_source = below(2) == 0;
+        RearrangeDimension& along = desc.dimensions[0];
+        if (below(2) == 0) along.start = 1, along.extent -= 1;
+        RearrangeDimension& across = desc.dimensions[1];
+        if (below(2) == 0) across.start = static_cast<std::int32_t>(across.extent) - 1, across.step = -1;
+        const WordList source = count_up(std::size_t{desc.shared_source ? 1 : desc.members} * desc.source_elements);
+        for (const RearrangeConfig& config : {kAcross, kStaged}) {
+            desc.config = config;
+            ASSERT_OK_AND_ASSIGN(const WordList got, run(desc, source));
+            ASSERT_EQ(got, reference::twin_result<std::uint32_t>(desc, {source})) << operation_of<RearrangeDesc>().fields.text(desc);
+        }
+    }
+}
+
+// More tiles than one dimension of a grid takes.
+TEST_P(rearrange, tiles_fill_grids_beyond_one_dimension) {
+    RearrangeDesc desc = transposed(65537, 2, 2);
+    desc.config = RearrangeConfig{.workgroup_size = 1, .tile_rows = 8, .tile_columns = 8};
+    const WordList source = count_up(std::size_t{65537} * 4);
+    ASSERT_OK_AND_ASSIGN(const WordList got, run(desc, source));
+    EXPECT_EQ(got, reference::twin_result<std::uint32_t>(desc, {source}));
+}
+
+// By default, too; but not those of narrow matrices, whose tiles would be mostly empty.
+TEST_P(rearrange, only_transposed_matrices_take_tiles) {
+    const auto default_of = [&](const RearrangeDesc& desc) { return heuristic_of(device().info(), desc); };
+    EXPECT_NE(default_of(transposed(2, 64, 64)).tile_rows, 0U);
+    EXPECT_EQ(default_of(transposed(2, 3, 4096)).tile_rows, 0U);
+    RearrangeDesc padded = transposed(2, 64, 64);
+    padded.dimensions[0].extent = 65;
+    RearrangeDesc repeated = transposed(2, 64, 64);
+    repeated.dimensions[1].step = 0;
+    const RearrangeDesc copy{.members = 2, .dimensions = row_major_dimensions({64, 64}), .source_elements = 4096};
+    for (RearrangeDesc desc : {padded, repeated, copy, transposed(2, 64, 1), transposed(2, 64, 0)}) {
+        EXPECT_EQ(default_of(desc).tile_rows, 0U) << operation_of<RearrangeDesc>().fields.text(desc);
+        for (const RearrangeConfig& config : {kAcross, kStaged}) {
+            desc.config = config;
+            EXPECT_TRUE(
+                testing::expect_error(plan_rearrange(device(), desc), ErrorKind::BadInput, "tile_rows of [rearrange]"));
+        }
+    }
+}
+
+TEST_P(rearrange, bad_tiles_are_refused) {
+    RearrangeDesc desc = transposed(1, 16, 16);
+    for (const RearrangeConfig& config :
+         {RearrangeConfig{.tile_rows = 128, .tile_columns = 8}, RearrangeConfig{.tile_rows = 8, .tile_columns = 12},
+          RearrangeConfig{.tile_rows = 8}, RearrangeConfig{.tile_columns = 8}, RearrangeConfig{.staged = 1},
+          RearrangeConfig{.padding = 1}, RearrangeConfig{.tile_rows = 8, .tile_columns = 8, .staged = 2},
+          RearrangeConfig{.tile_rows = 8, .tile_columns = 8, .padding = 1},
+          RearrangeConfig{.tile_rows = 8, .tile_columns = 8, .staged = 1, .padding = 2},
+          RearrangeConfig{.loads_per_invocation = 2, .tile_rows = 8, .tile_columns = 8},
+          RearrangeConfig{.elements_per_load = 4, .tile_rows = 8, .tile_columns = 8}}) {
+        desc.config = config;
+        EXPECT_TRUE(testing::expect_error(plan_rearrange(device(), desc), ErrorKind::BadInput, "rearrange"));
+    }
+}
+
+TEST_P(rearrange, nothing_is_dispatched_for_zero_elements) {
+    for (const RearrangeDesc& desc : {transposed(0, 3, 5), transposed(3, 0, 5), transposed(3, 5, 0)}) {
+        ASSERT_OK_AND_ASSIGN(const RearrangePlan plan, plan_rearrange(device(), desc));
+        ASSERT_OK_AND_ASSIGN(const BoundRearrange bound, plan.bind({}));
+        ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(device()));
+        recorder.begin();
+        bound.record(recorder);
+        EXPECT_EQ(recorder.dispatch_count(), 0U);
     }
 }
 

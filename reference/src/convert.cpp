@@ -3,7 +3,10 @@
 
 #include <bit>
 
+#include "format_floats.hpp"
+#include "twin_source.hpp"
 #include "yolk/exact/exact_half.h"
+#include "yolk/primitives/convert.hpp"
 
 namespace yolk::reference {
 
@@ -27,5 +30,13 @@ std::vector<float> widen_twin(FloatFormat from, std::span<const std::uint32_t> w
     }
     return values;
 }
+
+void run_twin(const ConvertDesc& desc, const HostViews& views) {
+    const FormatFloats in(views[0], desc.from);
+    const std::span<const float> values = in.values().first(desc.count);
+    if (desc.to == FloatFormat::F32) return copy_wanted<float>(values, views.out<float>(1));
+    copy_wanted<std::uint32_t>(narrow_twin(desc.to, values), views.out<std::uint32_t>(1));
+}
+template struct Twin<ConvertDesc>;
 
 }  // namespace yolk::reference

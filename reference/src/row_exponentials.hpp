@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the twins of softmax and cross_entropy share.
+// Exponentials of a row, for softmax's twin.
 #pragma once
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What softmax and cross_entropy sum, for rows.glsl: exponentials of the distance from the row's maximum. The including
-// kernel declares in_[].
+// What softmax sums, for rows.glsl: exponentials of the distance from the row's maximum. The including kernel declares
+// in_[].
 #include "yolk/exact/exact_log.h"
 
 uint row_base = 0u;       // where the row begins in in_

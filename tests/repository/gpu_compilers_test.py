@@ -46,8 +46,8 @@ def summary(count, configurations=1):
     return {"event": "summary", "configurations": configurations, "pipelines": count, "refused": 0}
 
 
-def text_of(*lines, end=True):
-    lines = [*lines] + ([summary(len(lines))] if end else [])
+def text_of(*lines, end=True, configurations=1):
+    lines = [*lines] + ([summary(len(lines), configurations)] if end else [])
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
@@ -166,21 +166,37 @@ class Judge(Folder):
 
 
 class Page(Folder):
-    def page(self, *lines, coverage=COVERAGE, shapes=SOFTMAX):
+    def page(self, *lines, coverage=COVERAGE, shapes=SOFTMAX, configurations=1):
         done = self.run_tool(
             write_page, "--mesa", "26.1", "--kernels", "k1", "--date", "2026-11-24", "--shapes", self.write("shapes", shapes), "--before", self.write("before", BEFORE), "--reasons", self.write("reasons", ""),
             "--coverage", self.write("coverage", coverage), "--plans", os.path.join(TOOLS, "loops"), "--loops-before", os.path.join(TOOLS, "loops_before.csv"),
-            "--loops", os.path.join(TOOLS, "loops.csv"), "--out", self.path("page.md"), f"navi31={self.write('lines', text_of(*lines))}",
+            "--loops", os.path.join(TOOLS, "loops.csv"), "--figures", self.path("figures.csv"), "--out", self.path("page.md"),
+            f"navi31={self.write('lines', text_of(*lines, configurations=configurations))}",
         )  # fmt: skip
         self.assertEqual(done.returncode, 0, done.stderr)
-        with open(self.path("page.md"), encoding="utf-8") as file:
+        return self.read("page.md")
+
+    def read(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
             return file.read()
 
-    def test_before_and_after(self):
-        page = self.page(GOOD, GOOD | {"pipeline": "softmax_totals", "inverse_throughput": None})
-        self.assertIn("| `softmax_by_group` | navi31 | 48 → 24 | 0 | 0 | 4 of 16 → 8 of 16 | 1,200 | 400 → 300 |", page)
-        self.assertIn("| `softmax_totals` | navi31 | · → 24 | · → 0 | · → 0 | · → 8 of 16 | · → 1,200 | · → – |", page)
-        self.assertIn("| `softmax_by_row` | navi31 | 20 → · | – → · | – → · | – → · | 7 → · | – → · |", page)
+    def figures(self, *lines):
+        self.page(*lines)
+        return self.read("figures.csv")
+
+    def test_the_figures_are_a_table_of_the_form_of_the_one_before(self):
+        figures = self.figures(GOOD, GOOD, GOOD | {"pipeline": "softmax_totals", "inverse_throughput": None})
+        row = "navi31,softmax rows=4 columns=3,"
+        self.assertEqual(figures.splitlines(), [
+            "# kernels k1, compiled by Mesa 26.1 on 2026-11-24",
+            BEFORE.splitlines()[1],
+            f"{row}softmax_by_group,24,0,0,8,16,1200,300",
+            f"{row}softmax_by_group,24,0,0,8,16,1200,300",
+            f"{row}softmax_totals,24,0,0,8,16,1200,",
+        ])  # fmt: skip
+        source, found = write_page.before_of(self.path("figures.csv"))
+        self.assertEqual(source, "kernels k1, compiled by Mesa 26.1 on 2026-11-24")
+        self.assertEqual(found["navi31", SOFTMAX]["softmax_by_group"], [{name: GOOD[name] for name in write_page.FIGURES}] * 2)
 
     def test_the_share_that_was_compiled(self):
         page = self.page(GOOD)
@@ -202,27 +218,31 @@ class Page(Folder):
 
     def test_the_overview_has_the_worst_of_a_plan(self):
         page = self.page(GOOD, GOOD | FEW | {"scratch_bytes": 8})
-        self.assertIn(f"| [{SOFTMAX}](#softmax-rows4-columns3) | 25 % → 19 % scratch |", page)
+        self.assertIn("| [softmax](kernels/softmax.md) | 25 % → 19 % scratch |", page)
+
+    def test_the_overview_has_the_worst_of_an_operations_shapes(self):
+        second = GOOD | FEW | {"number": 1, "shape": "softmax rows=9 columns=3"}
+        page = self.page(GOOD, second, shapes=f"{SOFTMAX}\nsoftmax rows=9 columns=3\n", configurations=2)
+        self.assertIn("| [softmax](kernels/softmax.md) | 19 % |", page)
+        self.assertEqual(page.count("(kernels/softmax.md)"), 1)
 
     def test_a_shape_that_was_not_compiled_before_has_one_figure(self):
         page = self.page(GOOD, shapes=f"{SOFTMAX} \n")
-        self.assertIn("48 → 24", page)
-        new = "softmax rows=9 columns=3"
-        page = self.page(GOOD, shapes=f"{new}\n")
-        self.assertIn(f"| [{new}](#softmax-rows9-columns3) | 50 % |", page)
-        self.assertIn("| `softmax_by_group` | navi31 | 24 | 0 | 0 | 8 of 16 | 1,200 | 300 |", page)
+        self.assertIn("| [softmax](kernels/softmax.md) | 25 % → 50 % |", page)
+        page = self.page(GOOD, shapes="softmax rows=9 columns=3\n")
+        self.assertIn("| [softmax](kernels/softmax.md) | 50 % |", page)
 
     def test_only_defaults_are_shown_and_nothing_that_was_refused(self):
-        self.assertNotIn("7,777", self.page(GOOD, GOOD | {"default": False, "registers": 7777}))
+        self.assertNotIn("7777", self.figures(GOOD, GOOD | {"default": False, "registers": 7777}))
+        self.assertIn("7777", self.figures(GOOD, GOOD | {"registers": 7777}))
         with self.assertRaisesRegex(AssertionError, "was refused"):
             self.page(REFUSED)
-
 
     def test_it_has_the_main_loops_and_a_date(self):
         page = self.page(GOOD)
         self.assertIn("26.1, on 2026-11-24.", page)
         self.assertLess(page.index("## Other configurations"), page.index("\n\n## Main loops\n"))
-        self.assertLess(page.index("## Main loops"), page.index("|\n\n## Smallest share"))
+        self.assertLess(page.index("## Main loops"), page.index("|\n\n## Figures"))
 
 
 class Shapes(unittest.TestCase):

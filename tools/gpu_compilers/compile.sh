@@ -138,6 +138,6 @@ write_page() {
   write_coverage || die "tools/gpu_compilers/coverage.csv was not written"
   "$here/write_page.py" --mesa "$(gpu_mesa)" --kernels "$(kernels_of_yolk)" --date "$(date +%F)" --shapes "$here/shapes" --before "$here/before.csv" \
     --reasons "$here/reasons" --coverage "$here/coverage.csv" --plans "$here/loops" --loops-before "$here/loops_before.csv" --loops "$here/loops.csv" \
-    --out "$root/docs/gpu_compilers.md" "$@" || die "docs/gpu_compilers.md was not written"
-  say "wrote docs/gpu_compilers.md"
+    --figures "$here/figures.csv" --out "$root/docs/gpu_compilers.md" "$@" || die "docs/gpu_compilers.md was not written"
+  say "wrote tools/gpu_compilers/figures.csv and docs/gpu_compilers.md"
 }

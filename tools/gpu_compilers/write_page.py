@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/gpu_compilers.md: what the compilers of GPUs make of the default plans, before and after.
+"""Writes what the compilers of GPUs make of the default plans: the figures of each pipeline to a table, and the page on them,
+docs/gpu_compilers.md, before and after.
 
     write_page.py --mesa VERSION --kernels HASH --date DATE --shapes FILE --before FILE --reasons FILE --coverage FILE --plans FILE
-                  --loops-before FILE --loops FILE --out FILE TARGET=FILE...
+                  --loops-before FILE --loops FILE --figures FILE --out FILE TARGET=FILE...
 
-The last three but one are of loops.py. `before` is a table with a line of comment on where it is from, then a line of names: target, shape, pipeline and FIGURES.
-An empty cell is a figure that the driver does not report. The file is written beside and renamed.
+`plans`, `loops-before` and `loops` are loops.py's. `before` and `figures` are tables of the same form: a line of comment on where
+it is from, then a line of names: COLUMNS. An empty cell is a figure that the driver does not report. Both files are written
+beside and renamed.
 """
 import argparse
 import csv
+import io
 import os
 import sys
 from collections import defaultdict
-from itertools import zip_longest
 
 import loops
 from inspected import pipelines_of, targets_of
@@ -21,7 +23,7 @@ from judge import LEAST_OCCUPANCY, reasons_of
 from shapes import BadInput, shapes_of
 
 FIGURES = ("registers", "spilled_registers", "scratch_bytes", "waves", "waves_of", "instructions", "inverse_throughput")
-HEAD = "| pipeline | GPU | registers | spilled | scratch | waves | instructions | inverse throughput |\n|---|---|---|---|---|---|---|---|"
+COLUMNS = ("target", "shape", "pipeline", *FIGURES)
 
 # What the targets of drivers.sh are.
 GPUS = {
@@ -45,21 +47,6 @@ Mesa's drivers compiled the default plan of each shape for null devices. Their v
 
 NVK's compiler is Mesa's own, not NVIDIA's.
 
-Each cell is before → after. Before is {before}.
-One number stands for two that are equal, and for shapes that were not compiled before. `·`: the plan had no such
-pipeline. `–`: the driver does not report it.
-
-A shape "with" knobs has those in place of its default: matrix units, which are not a default, on the GPUs that have them.
-
-- registers: of an invocation. For m1 they are of 16 bits.
-- spilled: registers that did not fit; RADV's are vector and scalar registers together.
-- scratch: memory for what is not in registers, in bytes: of a subgroup (RADV), of an invocation (others).
-- waves: subgroups in flight, of the most that the hardware holds: per SIMD (RADV; on RDNA 2 and later 16), per
-  multiprocessor (NVK).
-- instructions: of the whole kernel, each loop once. An unrolled loop has more of them and may be faster.
-- inverse throughput: busy cycles of one subgroup, by RADV's model, which knows neither caches nor the lengths of loops. It
-  may rank forms of a kernel for one GPU; it is no time.
-
 `tools/gpu-check` fails where a driver refuses a pipeline, and where a default spills, uses scratch memory, or has less than a
 quarter of the waves, without a reason in this list:
 
@@ -75,13 +62,26 @@ earlier forms of kernels that have changed since.{kernels}
 {coverage}
 
 {loops}
-## Smallest share of the waves
+## Figures
 
-Of all pipelines of a plan. `spills` and `scratch` say that one of them has some.
+The figures of each pipeline are data: [figures.csv](../tools/gpu_compilers/figures.csv), and
+[before.csv](../tools/gpu_compilers/before.csv) before. An empty cell is a figure that the driver does not report.
+A shape "with" knobs has those in place of its default: matrix units, which are not a default, on the GPUs that have them.
+
+- registers: of an invocation. For m1 they are of 16 bits.
+- spilled_registers: registers that did not fit; RADV's are vector and scalar registers together.
+- scratch_bytes: memory for what is not in registers: of a subgroup (RADV), of an invocation (others).
+- waves, waves_of: subgroups in flight, and the most that the hardware holds: per SIMD (RADV; on RDNA 2 and later 16), per
+  multiprocessor (NVK).
+- instructions: of the whole kernel, each loop once. An unrolled loop has more of them and may be faster.
+- inverse_throughput: busy cycles of one subgroup, by RADV's model, which knows neither caches nor the lengths of loops. It
+  may rank forms of a kernel for one GPU; it is no time.
+
+The smallest share of the waves that a pipeline of an operation's shapes reaches, before → after. Before is {before}.
+One figure stands for two that are equal, and shapes that were not compiled before count with their present figures.
+`spills` and `scratch` say that a pipeline has some. `–`: the driver does not report waves.
 
 {overview}
-
-{details}
 """
 
 
@@ -120,31 +120,13 @@ def compared(before, after):
 
 # ---- Cells
 
-def number(value):
-    return "–" if value is None else f"{value:,.0f}"
-
-
-def waves(figures):
-    if figures["waves"] is None:
-        return "–"
-    return f"{figures['waves']:.0f}" + ("" if figures["waves_of"] is None else f" of {figures['waves_of']:.0f}")
-
-
-def change(before, after, text):
-    told = ["·" if one is None else text(one) for one in (before, after)]
+def change(before, after):
+    told = [least_share(before), least_share(after)]
     return told[1] if told[0] == told[1] else " → ".join(told)
 
 
-def cells(before, after):
-    plain = [change(before, after, lambda one, name=name: number(one[name])) for name in FIGURES if not name.startswith("waves")]
-    return [*plain[:3], change(before, after, waves), *plain[3:]]
-
-
-def least_share(pipelines):
-    """ "31 %", with what else is wrong; "" where there are no pipelines."""
-    lines = [one for same in pipelines.values() for one in same]
-    if not lines:
-        return "·"
+def least_share(lines):
+    """ "31 %", with what else is wrong."""
     shares = [one["waves"] / one["waves_of"] for one in lines if one["waves"] is not None and one["waves_of"]]
     told = f"{100 * min(shares):.0f} %" if shares else "–"
     for name, word in (("spilled_registers", "spills"), ("scratch_bytes", "scratch")):
@@ -155,46 +137,36 @@ def least_share(pipelines):
 # ---- Tables
 
 def overview(shapes, targets, before, after):
-    rows = ["| shape | " + " | ".join(targets) + " |", "|---|" + "---|" * len(targets)]
+    """A row for each operation."""
+    of_operation = defaultdict(list)
     for shape in shapes:
-        told = [change(before[target, shape], after[target, shape], least_share) for target in targets]
-        rows.append(f"| [{shape}](#{anchor(shape)}) | " + " | ".join(told) + " |")
+        of_operation[shape.split()[0]].append(shape)
+    rows = ["| operation | " + " | ".join(targets) + " |", "|---|" + "---|" * len(targets)]
+    for operation, its in of_operation.items():
+        told = [change(*(lines_of(figures, target, its) for figures in (before, after))) for target in targets]
+        rows.append(f"| [{operation}](kernels/{operation}.md) | " + " | ".join(told) + " |")
     return "\n".join(rows)
 
 
-def anchor(heading):
-    """As GitHub makes them of a heading."""
-    return "".join(c for c in heading.lower().replace(" ", "-") if c.isalnum() or c in "-_")
+def lines_of(figures, target, shapes):
+    return [one for shape in shapes for same in figures[target, shape].values() for one in same]
 
 
-def rows_of(shape, targets, before, after):
-    """{pipeline: [(target, cells), ...]} in the order of the plans; of several of one name the later ones are numbered."""
-    rows = defaultdict(list)
+def figures_table(mesa, kernels, date, shapes, targets, after):
+    """The rows of `figures`: as `before` has them."""
+    text = io.StringIO()
+    text.write(f"# kernels {kernels}, compiled by Mesa {mesa} on {date}\n")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
     for target in targets:
-        old, new = before[target, shape], after[target, shape]
-        for name in dict.fromkeys([*new, *old]):
-            for i, pair in enumerate(zip_longest(old.get(name, []), new.get(name, [])), 1):
-                rows[name if i == 1 else f"{name} ({i})"].append((target, cells(*pair)))
-    return rows
+        for shape in shapes:
+            for pipeline, same in after[target, shape].items():
+                writer.writerows([target, shape, pipeline, *(cell(one[name]) for name in FIGURES)] for one in same)
+    return text.getvalue()
 
 
-def details(shapes, targets, before, after):
-    """A heading and a table for each shape. A pipeline whose figures an earlier shape has shown is only named."""
-    told, shown = [], {}
-    for shape in shapes:
-        table, same = [], defaultdict(list)
-        for name, rows in rows_of(shape, targets, before, after).items():
-            key = repr((name, rows))
-            if key in shown:
-                same[shown[key]].append(f"`{name}`")
-                continue
-            shown[key] = shape
-            for i, (target, figures) in enumerate(rows):
-                table.append(f"| {f'`{name}`' if i == 0 else ''} | {target} | " + " | ".join(figures) + " |")
-        told.append(f"## {shape}\n")
-        told += [HEAD, *table, ""] if table else []
-        told += [f"As for [{earlier}](#{anchor(earlier)}): {', '.join(names)}\n" for earlier, names in same.items()]
-    return "\n".join(told).rstrip()
+def cell(value):
+    return "" if value is None else f"{value:g}" if value % 1 else int(value)
 
 
 def reasons_table(path):
@@ -238,14 +210,15 @@ def kernels_text(coverage, kernels):
     return " Where the kernels are earlier ones, the row says nothing of those that have changed."
 
 
-def page(arguments):
+def written(arguments):
+    """The page and the figures."""
     targets = targets_of(arguments.targets)
     listed = shapes_of(arguments.shapes)
     source, before = before_of(arguments.before)
     after, coverage = after_of(targets, listed), coverage_of(arguments.coverage)
     shapes = [shape.text for shape in listed]
     before = compared(before, after)
-    return PAGE.format(
+    page = PAGE.format(
         mesa=arguments.mesa,
         before=source if arguments.mesa in source else source + ": another version, so that the compilers differ, too",
         gpus="\n".join(f"- {name}: {GPUS[name]}" for name in targets),
@@ -256,21 +229,26 @@ def page(arguments):
         loops=loops.section(arguments.plans, arguments.loops_before, arguments.loops),
         date=arguments.date,
         overview=overview(shapes, targets, before, after),
-        details=details(shapes, targets, before, after),
     )
+    return page, figures_table(arguments.mesa, arguments.kernels, arguments.date, shapes, targets, after)
+
+
+def replace(path, text):
+    with open(path + ".part", "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+    os.replace(path + ".part", path)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("mesa", "kernels", "date", "shapes", "before", "reasons", "coverage", "plans", "loops-before", "loops", "out"):
+    for name in ("mesa", "kernels", "date", "shapes", "before", "reasons", "coverage", "plans", "loops-before", "loops", "figures", "out"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("targets", nargs="+", metavar="TARGET=FILE")
     arguments = parser.parse_args()
     try:
-        text = page(arguments)
-        with open(arguments.out + ".part", "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(arguments.out + ".part", arguments.out)
+        page, figures = written(arguments)
+        replace(arguments.figures, figures)
+        replace(arguments.out, page)
     except (BadInput, loops.BadInput, OSError) as error:
         print(f"write_page.py: error: {error}", file=sys.stderr)
         return 2

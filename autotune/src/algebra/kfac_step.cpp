@@ -55,6 +55,11 @@ Result<KfacStepResult<Real>> result_for(const KfacStepInput<Real>& input, const 
     return result;
 }
 
+template <class Real>
+KfacStepOutput<Real> spans_of(KfacStepResult<Real>& result) {
+    return {.inverses = result.inverses, .status = result.status, .residuals = result.residuals};
+}
+
 Result<void> check_host_options(const KfacStepInput<double>& input) {
     const bool in_range = input.damping >= kLeastDamping && input.damping <= kMostDamping;
     if (input.damping != 0.0 && !in_range) {
@@ -167,8 +172,8 @@ std::uint32_t invert_block(const BlockScratch& work, std::span<const double> blo
 
 }  // namespace
 
-Result<StepCounts> kfac_step_with_scratch_into(Dispatcher& dispatcher, const KfacStepInput<float>& input,
-                                               KfacStepScratch& scratch, const KfacStepOutput<float>& output) {
+Result<StepCounts> kfac_step(Dispatcher& dispatcher, const KfacStepInput<float>& input, KfacStepScratch& scratch,
+                             const KfacStepOutput<float>& output) {
     YOLK_TRY_VOID(check_lengths(input, output, kKfacCall));
     const StagedRequest request{
         .label = kKfacCall,
@@ -191,22 +196,15 @@ Result<StepCounts> kfac_step_with_scratch_into(Dispatcher& dispatcher, const Kfa
                     [](const auto& bound, Recorder& recorder, float) { bound.record(recorder); });
 }
 
-Result<StepCounts> kfac_step_into(Dispatcher& dispatcher, const KfacStepInput<float>& input,
-                                  const KfacStepOutput<float>& output) {
-    KfacStepScratch scratch;
-    return kfac_step_with_scratch_into(dispatcher, input, scratch, output);
-}
-
 Result<KfacStepResult<float>> kfac_step(Dispatcher& dispatcher, const KfacStepInput<float>& input) {
     YOLK_TRY(KfacStepResult<float> result, result_for(input, kKfacCall));
-    YOLK_TRY(result.counts,
-             kfac_step_into(dispatcher, input,
-                            {.inverses = result.inverses, .status = result.status, .residuals = result.residuals}));
+    KfacStepScratch scratch;
+    YOLK_TRY(result.counts, kfac_step(dispatcher, input, scratch, spans_of(result)));
     return result;
 }
 
-Result<void> kfac_step_on_host_with_scratch_into(const KfacStepInput<double>& input, KfacStepHostScratch& scratch,
-                                                 const KfacStepOutput<double>& output) {
+Result<void> kfac_step_on_host(const KfacStepInput<double>& input, KfacStepHostScratch& scratch,
+                               const KfacStepOutput<double>& output) {
     YOLK_TRY_VOID(check_lengths(input, output, kKfacHostCall));
     YOLK_TRY_VOID(check_host_options(input));
     const std::size_t n = input.n;
@@ -227,15 +225,10 @@ Result<void> kfac_step_on_host_with_scratch_into(const KfacStepInput<double>& in
     return {};
 }
 
-Result<void> kfac_step_on_host_into(const KfacStepInput<double>& input, const KfacStepOutput<double>& output) {
-    KfacStepHostScratch scratch;
-    return kfac_step_on_host_with_scratch_into(input, scratch, output);
-}
-
 Result<KfacStepResult<double>> kfac_step_on_host(const KfacStepInput<double>& input) {
     YOLK_TRY(KfacStepResult<double> result, result_for(input, kKfacHostCall));
-    YOLK_TRY_VOID(kfac_step_on_host_into(
-        input, {.inverses = result.inverses, .status = result.status, .residuals = result.residuals}));
+    KfacStepHostScratch scratch;
+    YOLK_TRY_VOID(kfac_step_on_host(input, scratch, spans_of(result)));
     return result;
 }
 

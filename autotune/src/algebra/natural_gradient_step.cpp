@@ -48,10 +48,9 @@ Result<NaturalGradientStepResult<Real>> result_for(const NaturalGradientStepInpu
 
 }  // namespace
 
-Result<StepCounts> natural_gradient_step_with_scratch_into(Dispatcher& dispatcher,
-                                                           const NaturalGradientStepInput<float>& input,
-                                                           NaturalGradientStepScratch& scratch,
-                                                           const NaturalGradientStepOutput<float>& output) {
+Result<StepCounts> natural_gradient_step(Dispatcher& dispatcher, const NaturalGradientStepInput<float>& input,
+                                         NaturalGradientStepScratch& scratch,
+                                         const NaturalGradientStepOutput<float>& output) {
     YOLK_TRY_VOID(check_arguments(input, output, kNaturalGradientCall));
     const bool identity = input.preconditioner.empty();
     const std::uint64_t vector_bytes = input.gradient.size_bytes();
@@ -77,23 +76,18 @@ Result<StepCounts> natural_gradient_step_with_scratch_into(Dispatcher& dispatche
                     [](const auto& bound, Recorder& recorder, float rate) { bound.record(recorder, rate); });
 }
 
-Result<StepCounts> natural_gradient_step_into(Dispatcher& dispatcher, const NaturalGradientStepInput<float>& input,
-                                              const NaturalGradientStepOutput<float>& output) {
-    NaturalGradientStepScratch scratch;
-    return natural_gradient_step_with_scratch_into(dispatcher, input, scratch, output);
-}
-
 Result<NaturalGradientStepResult<float>> natural_gradient_step(Dispatcher& dispatcher,
                                                                const NaturalGradientStepInput<float>& input) {
     YOLK_TRY(NaturalGradientStepResult<float> result, result_for(input, kNaturalGradientCall));
-    YOLK_TRY(result.counts, natural_gradient_step_into(dispatcher, input,
-                                                       {.step = result.step, .preconditioned = result.preconditioned}));
+    NaturalGradientStepScratch scratch;
+    YOLK_TRY(result.counts, natural_gradient_step(dispatcher, input, scratch,
+                                                  {.step = result.step, .preconditioned = result.preconditioned}));
     return result;
 }
 
-Result<void> natural_gradient_step_on_host_with_scratch_into(const NaturalGradientStepInput<double>& input,
-                                                             NaturalGradientStepHostScratch& scratch,
-                                                             const NaturalGradientStepOutput<double>& output) {
+Result<void> natural_gradient_step_on_host(const NaturalGradientStepInput<double>& input,
+                                           NaturalGradientStepHostScratch& scratch,
+                                           const NaturalGradientStepOutput<double>& output) {
     YOLK_TRY_VOID(check_arguments(input, output, kNaturalGradientHostCall));
     const std::size_t n = input.n;
     if (scratch.work.size() < n) scratch.work.resize(n);
@@ -112,16 +106,11 @@ Result<void> natural_gradient_step_on_host_with_scratch_into(const NaturalGradie
     return {};
 }
 
-Result<void> natural_gradient_step_on_host_into(const NaturalGradientStepInput<double>& input,
-                                                const NaturalGradientStepOutput<double>& output) {
-    NaturalGradientStepHostScratch scratch;
-    return natural_gradient_step_on_host_with_scratch_into(input, scratch, output);
-}
-
 Result<NaturalGradientStepResult<double>> natural_gradient_step_on_host(const NaturalGradientStepInput<double>& input) {
     YOLK_TRY(NaturalGradientStepResult<double> result, result_for(input, kNaturalGradientHostCall));
+    NaturalGradientStepHostScratch scratch;
     YOLK_TRY_VOID(
-        natural_gradient_step_on_host_into(input, {.step = result.step, .preconditioned = result.preconditioned}));
+        natural_gradient_step_on_host(input, scratch, {.step = result.step, .preconditioned = result.preconditioned}));
     return result;
 }
 

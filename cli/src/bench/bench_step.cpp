@@ -98,12 +98,12 @@ Result<Json> time_kfac(const StepBenchFlags& flags, Dispatcher& dispatcher, Json
     YOLK_TRY_VOID(add_step(
         steps, "kfac_step", [&] { return without_value(autotune::kfac_step(dispatcher, input)); },
         [&] {
-            return autotune::kfac_step_with_scratch_into(
+            return autotune::kfac_step(
                 dispatcher, input, scratch,
                 {.inverses = result.inverses, .status = result.status, .residuals = result.residuals});
         },
         [&] {
-            return autotune::kfac_step_on_host_with_scratch_into(
+            return autotune::kfac_step_on_host(
                 host_input, host_scratch,
                 {.inverses = host_result.inverses, .status = host_result.status, .residuals = host_result.residuals});
         }));
@@ -127,11 +127,8 @@ Result<void> time_natural_gradient(const StepBenchFlags& flags, Dispatcher& disp
     return add_step(
         steps, "natural_gradient_step",
         [&] { return without_value(autotune::natural_gradient_step(dispatcher, input)); },
-        [&] { return autotune::natural_gradient_step_with_scratch_into(dispatcher, input, scratch, {.step = step}); },
-        [&] {
-            return autotune::natural_gradient_step_on_host_with_scratch_into(host_input, host_scratch,
-                                                                             {.step = host_step});
-        });
+        [&] { return autotune::natural_gradient_step(dispatcher, input, scratch, {.step = step}); },
+        [&] { return autotune::natural_gradient_step_on_host(host_input, host_scratch, {.step = host_step}); });
 }
 
 /// Of an element of a block: inputs and inverses in fp32 and fp64, and in fp32 the staging of both (24, 8), and where

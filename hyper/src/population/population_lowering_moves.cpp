@@ -3,32 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 #include "population_lowering.hpp"
 #include "yolk/primitives/rearrange.hpp"
-#include "yolk/primitives/transpose.hpp"
 
 namespace yolk::hyper::population {
 namespace {
 
 bool takes_all(const Rearranged& dimension) {
     return dimension.start == 0 && dimension.step == 1 && dimension.extent == dimension.source_extent;
-}
-
-/// [..., rows, columns] to [..., columns, rows].
-std::optional<TransposeDesc> as_transpose(std::uint32_t members, const Rearrangement& joined) {
-    const std::vector<Rearranged>& dimensions = joined.dimensions;
-    if (dimensions.size() < 2 || dimensions.size() > 3 || !std::ranges::all_of(dimensions, takes_all)) return {};
-    const Rearranged& columns = dimensions[dimensions.size() - 2];
-    const Rearranged& rows = dimensions.back();
-    if (columns.stride != 1 || rows.stride != columns.extent) return {};
-    if (dimensions.size() == 3 && dimensions[0].stride != rows.extent * columns.extent) return {};
-    const std::uint64_t matrices = dimensions.size() == 3 ? dimensions[0].extent : 1;
-    return TransposeDesc{.members = members * static_cast<std::uint32_t>(matrices),
-                         .rows = static_cast<std::uint32_t>(rows.extent),
-                         .columns = static_cast<std::uint32_t>(columns.extent)};
 }
 
 /// Whether every element stays where it is.
@@ -70,11 +54,6 @@ std::string refuses_dimensions(const Rearrangement& rearrangement) {
 }
 
 Bind bind_rearrange(std::uint32_t members, std::uint32_t source_elements, const Rearrangement& rearrangement) {
-    if (const std::optional<TransposeDesc> desc = as_transpose(members, rearrangement)) {
-        return bind_operation(*desc, [](std::span<const BufferView> views) {
-            return TransposeViews{.source = views[0], .out = views[1]};
-        });
-    }
     RearrangeDesc desc{.members = members, .source_elements = source_elements, .fill = rearrangement.fill};
     for (const Rearranged& dimension : rearrangement.dimensions) {
         desc.dimensions.push_back({.extent = static_cast<std::uint32_t>(dimension.extent),

@@ -15,8 +15,8 @@ struct StreamingDefault {
 
 /// Many items: on CPU drivers each workgroup has a price of its own, so there are few (large ones, four items each:
 /// lavapipe 22.3 1.0 to 1.2 times as fast as 64 of one item, SwiftShader 1.2 to 1.9; measured 2026-11-22 with
-/// `yolk bench kernel --kernel convert --all` and gather, concat, gru_step, elementwise, noise). Few: more workgroups
-/// than cores.
+/// `yolk bench kernel --kernel convert --all` and gather, concat, elementwise, noise). Few: more workgroups than
+/// cores.
 [[nodiscard]] constexpr StreamingDefault streaming_default(const DeviceInfo& info, std::uint64_t items) noexcept {
     constexpr std::uint64_t kMany = 1U << 14U;
     if (info.kind == DeviceKind::Cpu && items >= kMany) return {.workgroup_size = 256, .items_per_invocation = 4};

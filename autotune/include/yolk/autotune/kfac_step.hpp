@@ -42,16 +42,13 @@ struct KfacStepResult {
 /// Its plan is kept while count, n, damping, retries and device stay the same.
 class KfacStepScratch final : public StepScratch {};
 
-/// Blocks until the inverses are there. Errors: no blocks, blocks of size 0, sizes that overflow, lengths that do not
-/// fit (BadInput, and nothing is written); those of plan_block_inverse; out of memory, device lost, driver.
+/// Blocks until the inverses are there. With the caller's memory and scratch the steady state allocates nothing and
+/// makes no Vulkan object. Errors: no blocks, blocks of size 0, sizes that overflow, lengths that do not fit (BadInput,
+/// and nothing is written); those of plan_block_inverse; out of memory, device lost, driver.
+[[nodiscard]] Result<StepCounts> kfac_step(Dispatcher& dispatcher, const KfacStepInput<float>& input,
+                                           KfacStepScratch& scratch, const KfacStepOutput<float>& output);
+/// The same, once, with memory of its own.
 [[nodiscard]] Result<KfacStepResult<float>> kfac_step(Dispatcher& dispatcher, const KfacStepInput<float>& input);
-/// The same into the caller's memory.
-[[nodiscard]] Result<StepCounts> kfac_step_into(Dispatcher& dispatcher, const KfacStepInput<float>& input,
-                                                const KfacStepOutput<float>& output);
-/// The same with the caller's scratch: the steady state allocates nothing and makes no Vulkan object.
-[[nodiscard]] Result<StepCounts> kfac_step_with_scratch_into(Dispatcher& dispatcher, const KfacStepInput<float>& input,
-                                                             KfacStepScratch& scratch,
-                                                             const KfacStepOutput<float>& output);
 
 /// Room for the host's work; grows where it must.
 struct KfacStepHostScratch {
@@ -60,11 +57,8 @@ struct KfacStepHostScratch {
 
 /// On the host, without a device: L D L^T in double. A pivot within n 2^-50 of the largest diagonal element counts as
 /// zero; on a device, whose numbers are shorter, more do. The same errors, but for those of devices.
+[[nodiscard]] Result<void> kfac_step_on_host(const KfacStepInput<double>& input, KfacStepHostScratch& scratch,
+                                             const KfacStepOutput<double>& output);
 [[nodiscard]] Result<KfacStepResult<double>> kfac_step_on_host(const KfacStepInput<double>& input);
-[[nodiscard]] Result<void> kfac_step_on_host_into(const KfacStepInput<double>& input,
-                                                  const KfacStepOutput<double>& output);
-[[nodiscard]] Result<void> kfac_step_on_host_with_scratch_into(const KfacStepInput<double>& input,
-                                                               KfacStepHostScratch& scratch,
-                                                               const KfacStepOutput<double>& output);
 
 }  // namespace yolk::autotune

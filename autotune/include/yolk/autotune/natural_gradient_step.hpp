@@ -40,19 +40,17 @@ struct NaturalGradientStepResult {
 /// Its plan is kept while count, n and device stay the same and there is a preconditioner, or none, as before.
 class NaturalGradientStepScratch final : public StepScratch {};
 
-/// Blocks until the step is there. Errors: no blocks, blocks of size 0, sizes that overflow, lengths that do not fit, a
+/// Blocks until the step is there. With the caller's memory and scratch the steady state allocates nothing and makes no
+/// Vulkan object. Errors: no blocks, blocks of size 0, sizes that overflow, lengths that do not fit, a
 /// learning rate that is not finite (BadInput, and nothing is written); those of plan_natural_gradient; out of memory,
 /// device lost, driver.
+[[nodiscard]] Result<StepCounts> natural_gradient_step(Dispatcher& dispatcher,
+                                                       const NaturalGradientStepInput<float>& input,
+                                                       NaturalGradientStepScratch& scratch,
+                                                       const NaturalGradientStepOutput<float>& output);
+/// The same, once, with memory of its own.
 [[nodiscard]] Result<NaturalGradientStepResult<float>> natural_gradient_step(
     Dispatcher& dispatcher, const NaturalGradientStepInput<float>& input);
-/// The same into the caller's memory.
-[[nodiscard]] Result<StepCounts> natural_gradient_step_into(Dispatcher& dispatcher,
-                                                            const NaturalGradientStepInput<float>& input,
-                                                            const NaturalGradientStepOutput<float>& output);
-/// The same with the caller's scratch: the steady state allocates nothing and makes no Vulkan object.
-[[nodiscard]] Result<StepCounts> natural_gradient_step_with_scratch_into(
-    Dispatcher& dispatcher, const NaturalGradientStepInput<float>& input, NaturalGradientStepScratch& scratch,
-    const NaturalGradientStepOutput<float>& output);
 
 /// Room for the host's work; grows where it must.
 struct NaturalGradientStepHostScratch {
@@ -60,12 +58,10 @@ struct NaturalGradientStepHostScratch {
 };
 
 /// On the host, without a device. The same errors, but for those of devices.
+[[nodiscard]] Result<void> natural_gradient_step_on_host(const NaturalGradientStepInput<double>& input,
+                                                         NaturalGradientStepHostScratch& scratch,
+                                                         const NaturalGradientStepOutput<double>& output);
 [[nodiscard]] Result<NaturalGradientStepResult<double>> natural_gradient_step_on_host(
     const NaturalGradientStepInput<double>& input);
-[[nodiscard]] Result<void> natural_gradient_step_on_host_into(const NaturalGradientStepInput<double>& input,
-                                                              const NaturalGradientStepOutput<double>& output);
-[[nodiscard]] Result<void> natural_gradient_step_on_host_with_scratch_into(
-    const NaturalGradientStepInput<double>& input, NaturalGradientStepHostScratch& scratch,
-    const NaturalGradientStepOutput<double>& output);
 
 }  // namespace yolk::autotune

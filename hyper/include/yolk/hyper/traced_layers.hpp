@@ -19,7 +19,7 @@ struct NormOptions {
 /// x / sqrt(mean(x^2) + epsilon), likewise.
 [[nodiscard]] Traced rms_norm(const Traced& x, const NormOptions& options = {}, Line line = Line::current());
 
-/// Of a minimal gated unit (Zhou, Wu, Zhang, Zhou 2016, arXiv:1603.09420), as the kernel gru_step has it.
+/// Of a minimal gated unit (Zhou, Wu, Zhang, Zhou 2016, arXiv:1603.09420).
 struct GruWeights {
     Traced gate_input;       ///< [state, in]
     Traced gate_state;       ///< [state, state]

@@ -183,10 +183,6 @@ class OperationProblem<Desc, void(Arguments...)> : public Problem {
         }
         return all;
     }
-    /// What one run records; once, with the problem's arguments.
-    [[nodiscard]] virtual PlannedProblem::Record record_of(Bound<Desc> bound) const {
-        return std::apply([&](const auto&... each) { return recorded(std::move(bound), plain(each)...); }, arguments_);
-    }
     /// What the twin leaves in the views that are written; inputs are empty.
     [[nodiscard]] HostMemory made_by_twin() const { return made_by_twin(described_views(desc_), inputs()); }
     [[nodiscard]] const Desc& desc() const noexcept { return desc_; }
@@ -196,6 +192,9 @@ class OperationProblem<Desc, void(Arguments...)> : public Problem {
     }
 
    private:
+    [[nodiscard]] PlannedProblem::Record record_of(Bound<Desc> bound) const {
+        return std::apply([&](const auto&... each) { return recorded(std::move(bound), plain(each)...); }, arguments_);
+    }
     template <class T>
     [[nodiscard]] static const T& plain(const T& argument) noexcept {
         return argument;

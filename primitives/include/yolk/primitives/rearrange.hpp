@@ -17,6 +17,11 @@ struct RearrangeConfig {
     std::uint32_t workgroup_size = 64;
     std::uint32_t loads_per_invocation = 1;
     std::uint32_t elements_per_load = 1;  ///< 4 where the output's rows are multiples of 4, after merging
+    /// Of matrices that the output has transposed: a workgroup moves a tile of the source's. 0: element by element.
+    std::uint32_t tile_rows = 0;
+    std::uint32_t tile_columns = 0;  ///< likewise
+    std::uint32_t staged = 0;        ///< 1: tiles go through shared memory; 0: they are read across the source's rows
+    std::uint32_t padding = 0;       ///< words after each row of a staged tile, against bank conflicts
 };
 
 /// Index i below `extent` comes from the source's index start + step i, which is `stride` elements further for each;
@@ -56,8 +61,8 @@ struct RearrangeDesc {
 };
 
 /// Dimensions that copy a row-major source of these extents, to be changed: a slice sets extent, start and step,
-/// padding extent and a negative start, a broadcast extent and step 0; a permutation is another order of them. At
-/// most 5.
+/// padding extent and a negative start, a broadcast extent and step 0; a permutation is another order of them: of
+/// {rows, columns} with both swapped, out is the transposed matrix. At most 5.
 [[nodiscard]] std::vector<RearrangeDimension> row_major_dimensions(const std::vector<std::uint32_t>& extents);
 
 template <>

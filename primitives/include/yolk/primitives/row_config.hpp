@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels that work on rows (reduce, softmax, cross_entropy, normalize) may be tuned by.
+// What the kernels that work on rows (reduce, softmax, normalize) may be tuned by.
 #pragma once
 
 #include <cstdint>

@@ -17,6 +17,10 @@ ABI_CONST uint kSpecLoadsPerInvocation = 1;  // 1 ... 16: elements, or quads of 
 ABI_CONST uint kSpecRank = 2;                // 1 ... 5 dimensions
 ABI_CONST uint kSpecChecked = 3;             // a bit per dimension that may leave the source; others start at 0 by steps of 1
 ABI_CONST uint kSpecHasOuter = 4;            // 0: the dimensions are all there is
+ABI_CONST uint kSpecTileRows = 5;            // of rearrange_tiles, 1 ... 64
+ABI_CONST uint kSpecTileColumns = 6;         // likewise
+ABI_CONST uint kSpecPadding = 7;             // words after each row of a staged tile, 0 or 1
+ABI_CONST uint kSpecTileWords = 8;           // tile rows * (tile columns + padding)
 
 struct Params {
     uint unit_count;    // elements, or quads, of the output
