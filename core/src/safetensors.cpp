@@ -139,15 +139,8 @@ Result<void> check_tiling(std::vector<Extent> extents, std::uint64_t data_size, 
 
 }  // namespace
 
-const std::string* TensorFile::find_metadata(std::string_view key) const noexcept {
-    const auto found =
-        std::find_if(metadata.begin(), metadata.end(), [&](const auto& entry) { return entry.first == key; });
-    return found == metadata.end() ? nullptr : &found->second;
-}
-
-const StoredTensor* TensorFile::find_tensor(std::string_view name) const noexcept {
-    const auto found =
-        std::find_if(tensors.begin(), tensors.end(), [&](const StoredTensor& tensor) { return tensor.name == name; });
+const StoredTensor* find_tensor(std::span<const StoredTensor> tensors, std::string_view name) noexcept {
+    const auto found = std::ranges::find(tensors, name, &StoredTensor::name);
     return found == tensors.end() ? nullptr : &*found;
 }
 
@@ -205,22 +198,6 @@ Result<TensorFile> decode_safetensors(std::span<const std::byte> bytes, std::str
     }
     YOLK_TRY_VOID(check_tiling(std::move(extents), header.data.size(), what));
     return file;
-}
-
-Result<void> check_format(const TensorFile& file, std::string_view current, std::string_view unsealed,
-                          std::string_view what) {
-    const std::string* const format = file.find_metadata("format");
-    if (format == nullptr) return bad_input("{} does not say its format in its metadata; '{}' is read.", what, current);
-    if (*format != current && *format != unsealed) {
-        return bad_input("{} has the format '{}'; this version of Yolk reads '{}'.", what, shown(*format), current);
-    }
-    if (*format == current && !file.has_checksum) {
-        return bad_input(
-            "{} has no checksum, which every file of the format '{}' has: it is damaged, or another program wrote it. "
-            "Such a program gives the format '{}'.",
-            what, current, unsealed);
-    }
-    return {};
 }
 
 }  // namespace yolk

@@ -8,9 +8,7 @@
 #include "fixtures.hpp"
 #include "gepa_state.hpp"
 #include "prompt_toys.hpp"
-#include "yolk/core/file.hpp"
 #include "yolk/testing/device_test.hpp"
-#include "yolk/testing/mutation.hpp"
 
 namespace yolk::hyper::prompts {
 namespace {
@@ -104,52 +102,32 @@ TEST_F(gepa_resume, foreign_and_damaged_checkpoints_are_refused_and_stay) {
         EXPECT_EQ(again.evaluations, 0U) << message;
         return message;
     };
-    EXPECT_THAT(refused("", options()), HasSubstr("another kind of file, or cut"));
-    EXPECT_THAT(refused(good.substr(0, good.size() / 2), options()), HasSubstr("cut"));
-    EXPECT_THAT(refused("{\"format\":\"gltf\"}", options()), HasSubstr("another kind"));
-    std::string later = good;
-    later.replace(later.find("yolk-gepa-1"), 11, "yolk-gepa-2");
-    EXPECT_THAT(refused(later, options()), HasSubstr("its version, 'yolk-gepa-2'"));
+    EXPECT_THAT(refused("", options()), HasSubstr("cannot be read as the checkpoint of a prompt search"));
+    EXPECT_THAT(refused(good.substr(0, good.size() / 2), options()), HasSubstr("truncated"));
     std::string changed = good;
-    changed.replace(changed.find("\"iteration\": 12"), 15, "\"iteration\": 11");
-    EXPECT_THAT(refused(changed, options()), HasSubstr("hash"));
+    changed.replace(changed.find("iteration\\\":12"), 14, "iteration\\\":11");
+    EXPECT_THAT(refused(changed, options()), HasSubstr("checksum"));
     GepaOptions other = options();
     other.seed = 3;
     EXPECT_THAT(refused(good, other), HasSubstr("seed is 2; now it is 3"));
     EXPECT_THAT(refused(good, options(), "another"), HasSubstr("objective is \"toy\"; now it is \"another\""));
 }
 
-TEST_F(gepa_resume, mutated_checkpoints_are_refused_or_read_as_they_were) {
-    ToyObjective whole = halves("whole");
-    ASSERT_OK(gepa(options())->run(whole));
-    ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> bytes, read_file(folder_ / "whole", 1U << 24U));
-    const std::string_view good(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    const Json settings = Json::parse(good)["settings"];
-    ASSERT_OK_AND_ASSIGN(const GepaState state, decode_state(good, settings, kHalves, "it"));
-    ::yolk::testing::Mutator mutated(1);
-    int refused = 0;
-    const int files = ::yolk::testing::mutation_count(300);
-    for (int i = 0; i < files; ++i) {
-        const std::vector<std::byte> damaged = mutated(bytes);
-        const std::string_view text(reinterpret_cast<const char*>(damaged.data()), damaged.size());
-        const Result<GepaState> read = decode_state(text, settings, kHalves, "it");
-        refused += read ? 0 : 1;
-        if (read) {
-            EXPECT_TRUE(*read == state) << i;
-        }
-    }
-    EXPECT_GT(refused, files / 2);
-}
-
 TEST_F(gepa_resume, states_with_wrong_contents_are_refused_even_with_the_right_hash) {
     GepaState state{.candidates = {{.texts = {{"p", "a"}}, .scores = {1.0}}}};
     const Json settings = Json::object();
+    const auto read_again = [&](const GepaState& written) -> Result<GepaState> {
+        YOLK_TRY(const std::vector<std::byte> bytes, encode_state(kGepaKind, gepa_file(written, settings)));
+        YOLK_TRY(const StateFile file, decode_state(bytes, kGepaKind, "it"));
+        return gepa_state_from(file, settings, 1, "it");
+    };
     const auto message = [&](const std::function<void(GepaState&)>& change) {
         GepaState wrong = state;
         change(wrong);
-        return refusal(decode_state(encode_state(wrong, settings), settings, 1, "it"));
+        return refusal(read_again(wrong));
     };
-    EXPECT_TRUE(decode_state(encode_state(state, settings), settings, 1, "it"));
+    ASSERT_OK_AND_ASSIGN(const GepaState same, read_again(state));
+    EXPECT_EQ(same, state);
     EXPECT_THAT(message([](auto& s) { s.candidates.clear(); }), HasSubstr("'candidates'"));
     EXPECT_THAT(message([](auto& s) { s.candidates[0].scores.push_back(1); }), HasSubstr("'scores'"));
     EXPECT_THAT(message([](auto& s) { s.candidates[0].scores[0] = std::nan(""); }), HasSubstr("'scores'"));

@@ -185,28 +185,5 @@ TEST_F(search_checkpoint, what_does_not_fit_is_refused) {
     EXPECT_TRUE(expect_error(search(xor_task(), nowhere), ErrorKind::Io, "missing"));
 }
 
-/// Damage is an error in words, or it is not there: never other parameters.
-TEST_F(search_checkpoint, mutated_files_are_refused) {
-    ASSERT_OK(search(xor_task(), options(4)));
-    ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> good, read_file(folder_ / "search", 1U << 20U));
-    OptimizeOptions again = options(4);
-    again.resume = true;
-    ASSERT_OK_AND_ASSIGN(const Searched expected, search(xor_task(), again));
-    std::uint32_t refused = 0;
-    for (std::size_t i = 0; i < 40; ++i) {
-        std::vector<std::byte> bad = good;
-        bad[i * bad.size() / 40] ^= std::byte{0x10};
-        ASSERT_OK(write_file_atomically(folder_ / "search", bad));
-        const Result<Searched> got = search(xor_task(), again);
-        if (!got) {
-            EXPECT_EQ(got.error().kind, ErrorKind::BadInput) << got.error().message;
-            ++refused;
-            continue;
-        }
-        EXPECT_EQ(got->values, expected.values);  // in a name or a space of the header
-    }
-    EXPECT_GE(refused, 35U);
-}
-
 }  // namespace
 }  // namespace yolk::hyper

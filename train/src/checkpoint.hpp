@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run that can go on: all that its next generation depends on, as one file. Reading trusts nothing.
-//
-// Layout, little endian: magic "YOLKRUN\n", version as 32 bits, bytes of the header as 32 bits, the header (JSON), the
-// parameters and the optimizer's arrays as fp32, XXH3-64 over everything before it.
+// A run that can go on: all that its next generation depends on, as a state file (yolk/core/state_file.hpp) with the
+// tensors "parameters" and "optimizer_state". Reading trusts nothing.
 #pragma once
 
 #include <cstddef>
@@ -32,22 +30,21 @@ struct Checkpoint {
     std::vector<float> optimizer_state;
 };
 
-inline constexpr std::uint32_t kCheckpointVersion = 1;
-
 /// Every setting that the bits of a run depend on, and none besides: `generations` and the like may change.
 [[nodiscard]] Settings run_settings(const TrainOptions& options, const EnvironmentInfo& environment);
 
-[[nodiscard]] std::vector<std::byte> encode_checkpoint(const Checkpoint& checkpoint);
+[[nodiscard]] Result<std::vector<std::byte>> encode_checkpoint(const Checkpoint& checkpoint);
 
-/// `what` names the bytes in errors. Errors, all BadInput: bytes that are cut off, damaged, foreign, of a later
-/// version, or at odds with themselves (sizes, state hash).
+/// `what` names the bytes in errors. Errors, all BadInput: decode_state's; a state that is at odds with itself.
 [[nodiscard]] Result<Checkpoint> decode_checkpoint(std::span<const std::byte> bytes, std::string_view what);
 
+/// Whole or not at all. Errors: Io.
+[[nodiscard]] Result<void> write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 /// Errors: decode_checkpoint's; a file that is missing or cannot be read.
 [[nodiscard]] Result<Checkpoint> load_checkpoint(const std::filesystem::path& path);
 
 /// Whether a checkpoint that load_checkpoint refused may be passed over where the run's log has everything: it is
-/// missing, damaged or foreign, and not one that a later version of Yolk wrote.
+/// missing, damaged, foreign or in an older format, and not one that a later version of Yolk wrote.
 [[nodiscard]] bool may_do_without(const std::filesystem::path& path, const Error& refused);
 
 /// Whether a run with these options has the settings that a file stored. Error: a setting that differs (named, with

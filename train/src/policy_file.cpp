@@ -5,65 +5,26 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <limits>
+#include <utility>
 
-#include "yolk/core/file.hpp"
 #include "yolk/core/printable.hpp"
-#include "yolk/core/safetensors.hpp"
+#include "yolk/core/state_file.hpp"
 #include "yolk/primitives/environment_file.hpp"
 
 namespace yolk::train {
 namespace {
-
-constexpr std::string_view kFormat = "yolk-policy-2";
-constexpr std::string_view kUnsealedFormat = "yolk-policy-1";
-constexpr const char* kSourceKey = "environment_source";  // absent: a built-in environment
-/// Far above any policy that fits the roll-out kernel (64 KiB of parameters), far below what could hurt.
-constexpr std::size_t kMaxPolicyBytes = std::size_t{16} << 20U;
 
 std::vector<std::uint64_t> shape_of(const ParameterDesc& p) {
     if (p.perturbation == Perturbation::Vector) return {p.rows};
     return {p.rows, p.columns};
 }
 
-/// All of `text` as one number.
-template <class Integer>
-Result<Integer> parse_number(std::string_view text, std::string_view label) {
-    Integer value = 0;
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (code != std::errc() || end != text.data() + text.size() || text.empty()) {
-        return bad_input("{} is '{}'; it must be a number from 0 to {}.", label, text,
-                         std::numeric_limits<Integer>::max());
-    }
-    return value;
-}
+std::string text_of_widths(const PolicyNetwork& network) { return fmt::format("{}", fmt::join(network.widths, ",")); }
 
-Result<std::string> metadata(const TensorFile& file, std::string_view key, std::string_view what) {
-    const std::string* const value = file.find_metadata(key);
-    if (value == nullptr)
-        return bad_input("{} has no metadata '{}': it is not a policy of Yolk, or it is damaged.", what, key);
-    return *value;
-}
-
-Result<PolicyNetwork> parse_widths(std::string_view text, std::string_view what) {
-    PolicyNetwork network;
-    network.widths.clear();
-    const std::string label = fmt::format("A width of the network of {}", what);
-    while (network.widths.size() <= kMaxWidths) {
-        const std::size_t comma = text.find(',');
-        YOLK_TRY(const std::uint32_t width, parse_number<std::uint32_t>(text.substr(0, comma), label));
-        network.widths.push_back(width);
-        if (comma == std::string_view::npos) return network;
-        text.remove_prefix(comma + 1);
-    }
-    return bad_input("The network of {} has more than {} widths.", what, kMaxWidths);
-}
-
-Result<void> append_parameter(const TensorFile& file, const ParameterDesc& p, std::string_view what,
+Result<void> append_parameter(const StateFile& file, const ParameterDesc& p, std::string_view what,
                               std::vector<float>& out) {
-    const StoredTensor* const tensor = file.find_tensor(p.name);
+    const StoredTensor* const tensor = find_tensor(file.tensors, p.name);
     if (tensor == nullptr) return bad_input("{} has no tensor '{}', which its network needs.", what, p.name);
     const std::vector<std::uint64_t> wanted = shape_of(p);
     if (tensor->shape != wanted) {
@@ -120,14 +81,11 @@ Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& 
 }
 
 Result<void> save_policy(const std::filesystem::path& path, const Policy& policy) {
-    TensorFile file;
-    file.metadata = {{"format", std::string(kFormat)},
-                     {"task", policy.task},
-                     {"network", fmt::format("{}", fmt::join(policy.network.widths, ","))},
-                     {"generations", std::to_string(policy.generations)},
-                     {"seed", std::to_string(policy.seed)},
-                     {"yolk_version", YOLK_VERSION}};
-    if (!policy.environment_source.empty()) file.metadata.emplace_back(kSourceKey, policy.environment_source);
+    StateFile file{.fields = {{"task", policy.task},
+                              {"network", text_of_widths(policy.network)},
+                              {"generations", policy.generations},
+                              {"seed", policy.seed}}};
+    if (!policy.environment_source.empty()) file.fields["environment_source"] = policy.environment_source;
     std::size_t offset = 0;
     for (const ParameterDesc& p : policy.network.parameters()) {
         const std::size_t count = std::size_t{p.rows} * p.columns;
@@ -145,28 +103,28 @@ Result<void> save_policy(const std::filesystem::path& path, const Policy& policy
         return bad_input("The policy has {} values, which is not what its network [{}] needs.",
                          policy.parameters.size(), fmt::join(policy.network.widths, ", "));
     }
-    YOLK_TRY(const std::vector<std::byte> bytes, encode_safetensors(file));
-    return write_file_atomically(path, bytes);
+    return write_state(path, kPolicyKind, std::move(file));
 }
 
 Result<Policy> load_policy(const std::filesystem::path& path, const LoadedEnvironment* own) {
     const std::string what = fmt::format("'{}'", shown(path));
-    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kMaxPolicyBytes));
-    YOLK_TRY(const TensorFile file, decode_safetensors(bytes, what));
-    YOLK_TRY_VOID(metadata(file, "format", what));
-    YOLK_TRY_VOID(check_format(file, kFormat, kUnsealedFormat, what));
-    Policy policy;
-    YOLK_TRY(policy.task, metadata(file, "task", what));
-    if (const std::string* const source = file.find_metadata(kSourceKey)) policy.environment_source = *source;
+    YOLK_TRY(const StateFile file, read_state(path, kPolicyKind));
+    FieldReader reader(file.fields);
+    Policy policy{.task = {}, .network = {.widths = {}}, .parameters = {}};
+    reader("task", policy.task);
+    reader("generations", policy.generations);
+    reader("seed", policy.seed);
+    reader.maybe("environment_source", policy.environment_source);
+    std::string network;
+    reader("network", network);
+    const Json widths = parse_json(fmt::format("[{}]", network), "the network").value_or(nullptr);
+    for (const Json& width : widths) {
+        if (width.is_number_unsigned()) policy.network.widths.push_back(width.get<std::uint32_t>());
+    }
+    if (text_of_widths(policy.network) != network) reader.fail("network");
+    YOLK_TRY_VOID(check_fields(reader, kPolicyKind, what));
     YOLK_TRY(const EnvironmentInfo environment, environment_of(policy, own, what));
-    YOLK_TRY(const std::string widths, metadata(file, "network", what));
-    YOLK_TRY(policy.network, parse_widths(widths, what));
     YOLK_TRY_VOID(check_network(policy.network, environment));
-    YOLK_TRY(const std::string generations, metadata(file, "generations", what));
-    YOLK_TRY(policy.generations,
-             parse_number<std::uint32_t>(generations, fmt::format("The generation count of {}", what)));
-    YOLK_TRY(const std::string seed, metadata(file, "seed", what));
-    YOLK_TRY(policy.seed, parse_number<std::uint64_t>(seed, fmt::format("The seed of {}", what)));
     const std::vector<ParameterDesc> parameters = policy.network.parameters();
     for (const ParameterDesc& p : parameters) YOLK_TRY_VOID(append_parameter(file, p, what, policy.parameters));
     if (file.tensors.size() != parameters.size()) {

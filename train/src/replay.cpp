@@ -91,14 +91,13 @@ Result<void> write_replayed(const Replay& replay, const ReplayedState& state, co
     YOLK_TRY_VOID(remove_file(log_path(folder)));
     if (state.generation > 0) {
         YOLK_TRY_VOID(copy_log(replay.log, log_path(folder), state.generation));
-        YOLK_TRY_VOID(write_file_atomically(checkpoint_path(folder),
-                                            encode_checkpoint({.settings = replay.log.header().settings,
-                                                               .generation = state.generation,
-                                                               .solved = state.solved,
-                                                               .finished = false,
-                                                               .state_hash = state.state_hash,
-                                                               .parameters = state.parameters,
-                                                               .optimizer_state = state.optimizer_state})));
+        YOLK_TRY_VOID(write_checkpoint(checkpoint_path(folder), {.settings = replay.log.header().settings,
+                                                                 .generation = state.generation,
+                                                                 .solved = state.solved,
+                                                                 .finished = false,
+                                                                 .state_hash = state.state_hash,
+                                                                 .parameters = state.parameters,
+                                                                 .optimizer_state = state.optimizer_state}));
         outcome.checkpoint = checkpoint_path(folder);
     }
     YOLK_TRY_VOID(save_policy(policy_path(folder), {.task = replay.run.task,

@@ -8,7 +8,6 @@
 #include "run_log_replay.hpp"
 #include "run_log_start.hpp"
 #include "training_run.hpp"
-#include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/core/printable.hpp"
@@ -123,14 +122,13 @@ Result<void> Run::save_checkpoint(bool finished) {
     YOLK_TRY_VOID(metrics.sync());
     if (log) YOLK_TRY_VOID(log->sync());
     checkpoint_is_due = false;
-    YOLK_TRY_VOID(write_file_atomically(checkpoint_path(options.out),
-                                        encode_checkpoint({.settings = run_settings(options, setup.environment),
-                                                           .generation = last.generations,
-                                                           .solved = last.solved,
-                                                           .finished = finished,
-                                                           .state_hash = last.state_hash,
-                                                           .parameters = last.parameters,
-                                                           .optimizer_state = last.optimizer_state})));
+    YOLK_TRY_VOID(write_checkpoint(checkpoint_path(options.out), {.settings = run_settings(options, setup.environment),
+                                                                  .generation = last.generations,
+                                                                  .solved = last.solved,
+                                                                  .finished = finished,
+                                                                  .state_hash = last.state_hash,
+                                                                  .parameters = last.parameters,
+                                                                  .optimizer_state = last.optimizer_state}));
     in_checkpoint = last.generations;
     return {};
 }

@@ -11,7 +11,6 @@
 #include "yolk/core/file.hpp"
 #include "yolk/core/safetensors.hpp"
 #include "yolk/testing/device_test.hpp"
-#include "yolk/testing/mutation.hpp"
 
 namespace yolk::train {
 namespace {
@@ -80,7 +79,7 @@ TEST_F(policy_file, missing_file_is_an_io_error) {
 }
 TEST_F(policy_file, foreign_safetensors_are_refused) {
     EXPECT_TRUE(expect_error(load_changed([](TensorFile& file) { file.metadata.clear(); }), ErrorKind::BadInput,
-                             "not a policy of Yolk"));
+                             "does not say its format"));
     EXPECT_TRUE(expect_error(load_with("format", "pt"), ErrorKind::BadInput, "'pt'"));
 }
 TEST_F(policy_file, unknown_task_is_refused) {
@@ -97,8 +96,8 @@ TEST_F(policy_file, bad_networks_are_refused) {
 }
 TEST_F(policy_file, bad_numbers_are_refused) {
     EXPECT_TRUE(expect_error(load_with("seed", "18446744073709551616"), ErrorKind::BadInput, "seed"));
-    EXPECT_TRUE(expect_error(load_with("generations", "4294967296"), ErrorKind::BadInput, "generation count"));
-    EXPECT_TRUE(expect_error(load_with("generations", ""), ErrorKind::BadInput, "generation count"));
+    EXPECT_TRUE(expect_error(load_with("generations", "4294967296"), ErrorKind::BadInput, "'generations'"));
+    EXPECT_TRUE(expect_error(load_with("generations", ""), ErrorKind::BadInput, "'generations'"));
 }
 TEST_F(policy_file, weights_that_are_not_finite_are_refused_by_name) {
     for (const float bad : {kNan, std::numeric_limits<float>::infinity()}) {
@@ -118,48 +117,6 @@ TEST_F(policy_file, other_tensors_are_refused) {
                              }),
                              ErrorKind::BadInput, "shape [3, 1]"));
 }
-TEST_F(policy_file, truncated_file_is_refused) {
-    ASSERT_OK(save_policy(path(), example_policy()));
-    const std::string whole = text_of(path());
-    for (const std::size_t size : {std::size_t{0}, std::size_t{5}, std::size_t{100}, whole.size() - 1}) {
-        write_text(path(), whole.substr(0, size));
-        EXPECT_EQ(load_policy(path()).error().kind, ErrorKind::BadInput) << size;
-    }
-}
-TEST_F(policy_file, mutated_files_are_read_soundly_or_refused) {
-    ASSERT_OK(save_policy(path(), example_policy()));
-    ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> original, read_file(path(), 1U << 20U));
-    ::yolk::testing::Mutator mutate(20250603);
-    const int files = ::yolk::testing::mutation_count(2000);
-    int refused = 0;
-    for (int i = 0; i < files; ++i) {
-        const std::vector<std::byte> bytes = mutate(original);
-        std::filesystem::remove(path());  // truncating the old one would make the file system wait for its disk
-        write_text(path(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-        const Result<Policy> read = load_policy(path());
-        if (read) {
-            EXPECT_EQ(bytes, original) << "an edit may write what was there";
-            EXPECT_EQ(read->network.widths, example_policy().network.widths);  // no other fits the tensors
-            EXPECT_EQ(read->parameters.size(), example_policy().parameters.size());
-            for (const float value : read->parameters) EXPECT_TRUE(std::isfinite(value));
-        } else {
-            EXPECT_EQ(read.error().kind, ErrorKind::BadInput) << read.error().message;
-            ++refused;
-        }
-    }
-    EXPECT_GT(refused, files / 2);
-}
-TEST_F(policy_file, every_flipped_bit_is_refused) {
-    ASSERT_OK(save_policy(path(), example_policy()));
-    const std::string whole = text_of(path());
-    for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
-        std::string flipped = whole;
-        flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
-        std::filesystem::remove(path());
-        write_text(path(), flipped);
-        EXPECT_EQ(load_policy(path()).error().kind, ErrorKind::BadInput) << "bit " << bit;
-    }
-}
 // What versions before checksums wrote, and what other programs write: its format says that there is none.
 TEST_F(policy_file, older_files_and_those_of_others_are_read) {
     ASSERT_OK(save_policy(path(), example_policy()));
@@ -171,11 +128,6 @@ TEST_F(policy_file, older_files_and_those_of_others_are_read) {
     write_text(path(), text);
     ASSERT_OK_AND_ASSIGN(const Policy read, load_policy(path()));
     EXPECT_EQ(read.parameters, example_policy().parameters);
-}
-TEST_F(policy_file, huge_file_is_refused_unread) {
-    write_text(path(), "");
-    std::filesystem::resize_file(path(), std::uintmax_t{1} << 40U);  // sparse
-    EXPECT_TRUE(expect_error(load_policy(path()), ErrorKind::BadInput, "at most"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "checkpoint.hpp"
 #include "temporary_folder.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/core/seal.hpp"
 #include "yolk/evolve/run_log.hpp"
 #include "yolk/testing/device_test.hpp"
 #include "yolk/train/train.hpp"
@@ -95,11 +96,22 @@ TEST_P(resuming_by_log, passes_over_a_damaged_checkpoint_and_says_so) {
     EXPECT_NE(said.find("The log alone is used: "), std::string::npos) << said;
     // One that a later version wrote may be further than the log.
     std::string later = checkpoint;
-    later[8] = 2;
+    later.replace(later.find("yolk-checkpoint-2"), 17, "yolk-checkpoint-3");
+    ASSERT_TRUE(seal(std::span(later)));
     write_text(options.out / "checkpoint.yolk", later);
     TrainOptions again = options;
     again.resume = true;
-    EXPECT_TRUE(expect_error(train(device(), again, no_training()), ErrorKind::BadInput, "format version 2"));
+    EXPECT_TRUE(expect_error(train(device(), again, no_training()), ErrorKind::BadInput,
+                             "which a later version of Yolk wrote"));
+}
+TEST_P(resuming_by_log, passes_over_a_checkpoint_in_an_earlier_format_and_says_so) {
+    const TrainOptions options = run_by_log(file("parts"));
+    make_killed(2, options);
+    write_text(options.out / "checkpoint.yolk", std::string("YOLKRUN\n\1\0\0\0", 12));
+    ::testing::internal::CaptureStderr();
+    expect_whole(options, 5);
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find("which an earlier version of Yolk wrote"), std::string::npos) << said;
 }
 // After a power failure the metrics may lack what the log has.
 TEST_P(resuming_by_log, goes_no_further_than_the_metrics_lead) {

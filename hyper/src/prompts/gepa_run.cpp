@@ -23,7 +23,6 @@
 namespace yolk::hyper::prompts {
 namespace {
 
-constexpr std::size_t kMaxStateBytes = std::size_t{1} << 30U;
 /// Iterations in a row without a model asked for a text, where only models' work is limited.
 constexpr std::uint32_t kMostIdle = 1'000;
 /// In a row, without one evaluation that succeeded: a service that has gone, as a rule.
@@ -182,7 +181,7 @@ Result<void> GepaRun::log_line(const Json& line) {
 
 Result<void> GepaRun::save() const {
     const std::filesystem::path& path = objective_->options().checkpoint;
-    return path.empty() ? Result<void>() : write_file_atomically(path, encode_state(state_, settings()));
+    return path.empty() ? Result<void>() : write_state(path, kGepaKind, gepa_file(state_, settings()));
 }
 
 Result<bool> GepaRun::resume() {
@@ -200,10 +199,9 @@ Result<bool> GepaRun::resume() {
         log_info(fmt::format("There is no '{}' to go on from; the prompt search begins anew.", shown(run.checkpoint)));
         return false;
     }
-    YOLK_TRY(const std::vector<std::byte> bytes, read_file(run.checkpoint, kMaxStateBytes));
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    YOLK_TRY(state_,
-             decode_state(text, settings(), objective_->validation_size(), fmt::format("'{}'", shown(run.checkpoint))));
+    YOLK_TRY(const StateFile file, read_state(run.checkpoint, kGepaKind));
+    YOLK_TRY(state_, gepa_state_from(file, settings(), objective_->validation_size(),
+                                     fmt::format("'{}'", shown(run.checkpoint))));
     if (state_.candidates.front().texts != objective_->start()) {
         return bad_input("'{}' starts from other texts than the objective; search anew without resuming.",
                          shown(run.checkpoint));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that the next iteration of GEPA depends on, and its file: JSON, written beside and renamed. Reading trusts
+// Everything that the next iteration of GEPA depends on, and its file (yolk/core/state_file.hpp). Reading trusts
 // nothing.
 #pragma once
 
@@ -8,8 +8,22 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/core/json.hpp"
+#include "yolk/core/state_file.hpp"
 #include "yolk/hyper/text_search.hpp"
+
+namespace yolk::hyper {
+
+/// As it stands in files (yolk/core/json_fields.hpp).
+template <class Fields>
+void each_field(Fields& fields, TextCost& cost) {
+    fields("metric_calls", cost.metric_calls);
+    fields("model_calls", cost.model_calls);
+    fields("prompt_tokens", cost.prompt_tokens);
+    fields("completion_tokens", cost.completion_tokens);
+    fields("cost", cost.cost);
+}
+
+}  // namespace yolk::hyper
 
 namespace yolk::hyper::prompts {
 
@@ -50,10 +64,15 @@ struct GepaState {
 };
 
 /// `settings`: an object of what the run depends on; a run only goes on with the same.
-[[nodiscard]] std::string encode_state(const GepaState& state, const Json& settings);
-/// `what` names the bytes in errors. `components` and `validation_size` are what it has to fit. Errors, BadInput: a
-/// foreign file, a later version, damage, other settings (the first that differs).
-[[nodiscard]] Result<GepaState> decode_state(std::string_view text, const Json& settings, std::uint32_t validation_size,
-                                             std::string_view what);
+[[nodiscard]] StateFile gepa_file(const GepaState& state, const Json& settings);
+/// `what` names the file in errors. Errors, BadInput: other settings (the first that differs); a state that is at odds
+/// with itself, or not for so many validation examples.
+[[nodiscard]] Result<GepaState> gepa_state_from(const StateFile& file, const Json& settings,
+                                                std::uint32_t validation_size, std::string_view what);
+
+/// Error: the first of `settings` that the file has another value of; one without settings fails the reader. `of`: "a
+/// prompt search".
+[[nodiscard]] Result<void> check_same_settings(FieldReader& reader, const Json& settings, std::string_view of,
+                                               std::string_view what);
 
 }  // namespace yolk::hyper::prompts

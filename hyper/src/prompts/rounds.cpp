@@ -21,8 +21,6 @@
 namespace yolk::hyper::prompts {
 namespace {
 
-constexpr std::size_t kMostRoundsBytes = std::size_t{4} << 30U;
-
 bool has_numbers_to_search(const ParameterSet& set, const evolve::EvolutionOptions& evolution) {
     const Result<ParameterSet> working = working_set(set, evolution);
     return working && !optimized_groups(*working).empty();
@@ -132,18 +130,16 @@ Result<bool> Rounds::go_on() {
             fmt::format("There is no '{}' to go on from; the optimization begins anew.", shown(options_.checkpoint)));
         return false;
     }
-    YOLK_TRY(const std::vector<std::byte> bytes, read_file(options_.checkpoint, kMostRoundsBytes));
-    const std::string what = fmt::format("'{}'", shown(options_.checkpoint));
-    YOLK_TRY(state_, decode_rounds(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
-                                   settings(), what));
-    YOLK_TRY_VOID(set_parameters(task_.system->parameters(), state_.parameters));
+    YOLK_TRY(const StateFile file, read_state(options_.checkpoint, kRoundsKind));
+    YOLK_TRY(state_, rounds_state_from(file, settings(), task_.system->parameters(),
+                                       fmt::format("'{}'", shown(options_.checkpoint))));
     return true;
 }
 
 Result<void> Rounds::save() {
     if (options_.checkpoint.empty()) return {};
-    state_.parameters = parameters_json(task_.system->parameters());
-    return write_file_atomically(options_.checkpoint, encode_rounds(state_, settings()));
+    YOLK_TRY(StateFile file, rounds_file(state_, settings(), task_.system->parameters()));
+    return write_state(options_.checkpoint, kRoundsKind, std::move(file));
 }
 
 /// Says whose log it is; each search goes on behind that.

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "system_texts.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/core/state_file.hpp"
 #include "yolk/hyper/optimize.hpp"
 
 namespace yolk::hyper::prompts {
@@ -16,18 +16,15 @@ namespace yolk::hyper::prompts {
 struct RoundsState {
     std::uint32_t phase = 0;    ///< the one that is next: even ones are of prompts, odd ones of numbers
     OptimizeOutcome outcome{};  ///< rewards, steps, costs, rounds so far; no history
-    Json parameters{};          ///< by group: a text, or a list of numbers
     std::uint64_t log_bytes = 0;
 };
 
-/// A JSON file, with the settings that all of it depends on. Errors of the second, BadInput: a foreign or damaged file,
-/// other settings. `what` names it.
-[[nodiscard]] std::string encode_rounds(const RoundsState& state, const Json& settings);
-[[nodiscard]] Result<RoundsState> decode_rounds(std::string_view text, const Json& settings, std::string_view what);
-
-[[nodiscard]] Json parameters_json(const ParameterSet& set);
-/// Errors: groups or values that do not fit; then nothing is changed.
-[[nodiscard]] Result<void> set_parameters(ParameterSet& set, const Json& json);
+/// The state file, with the settings that all of it depends on and the system's parameters.
+[[nodiscard]] Result<StateFile> rounds_file(const RoundsState& state, const Json& settings, const ParameterSet& set);
+/// Fills in the set. `what` names the file in errors. Errors, BadInput: other settings (the first that differs), a
+/// state that is not complete, parameters that do not fit the set; then nothing is changed.
+[[nodiscard]] Result<RoundsState> rounds_state_from(const StateFile& file, const Json& settings, ParameterSet& set,
+                                                    std::string_view what);
 
 /// Makes one search of numbers, with these options, from where the system is.
 using SearchNumbers = std::function<Result<OptimizeOutcome>(const OptimizeOptions& options)>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an interrupted search left, as a file: a safetensors container, written beside and renamed. Reading trusts
-// nothing.
+// What an interrupted search left, as a state file (yolk/core/state_file.hpp) with the tensors "centre", "optimizer"
+// and "best". Reading trusts nothing.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct SearchCheckpoint {
 };
 
 [[nodiscard]] Result<std::vector<std::byte>> encode_checkpoint(const SearchCheckpoint& checkpoint);
-/// `what` names the bytes in errors. Errors, BadInput: a foreign file, a later version, damage.
+/// `what` names the bytes in errors. Errors: those of decode_state.
 [[nodiscard]] Result<SearchCheckpoint> decode_checkpoint(std::span<const std::byte> bytes, std::string_view what);
 
 }  // namespace yolk::hyper

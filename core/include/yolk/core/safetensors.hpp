@@ -27,12 +27,13 @@ struct TensorFile {
     std::vector<std::pair<std::string, std::string>> metadata;  ///< "__metadata__"
     std::vector<StoredTensor> tensors;                          ///< in the header's order
     bool has_checksum = false;  ///< as read; it fits, or the file is refused. It is not among `metadata`
-
-    [[nodiscard]] const std::string* find_metadata(std::string_view key) const noexcept;
-    [[nodiscard]] const StoredTensor* find_tensor(std::string_view name) const noexcept;
 };
 
-inline constexpr std::uint64_t kMaxSafetensorsHeader = std::uint64_t{1} << 20U;
+/// Null where there is none.
+[[nodiscard]] const StoredTensor* find_tensor(std::span<const StoredTensor> tensors, std::string_view name) noexcept;
+
+/// Other readers of the format take 100 MB.
+inline constexpr std::uint64_t kMaxSafetensorsHeader = std::uint64_t{64} << 20U;
 inline constexpr std::size_t kMaxTensorRank = 8;
 
 /// Errors: duplicate or reserved names, values that do not fill their shape, a header above its limit.
@@ -42,10 +43,5 @@ inline constexpr std::size_t kMaxTensorRank = 8;
 /// header that is cut off, absurdly large, not JSON or not of this form; duplicate names; another dtype than F32;
 /// offsets that do not fit the shape, the file or one another (the tensors must tile the data without gap or overlap).
 [[nodiscard]] Result<TensorFile> decode_safetensors(std::span<const std::byte> bytes, std::string_view what);
-
-/// Whether the metadata name the format `current`, whose files have checksums, or `unsealed`, whose files need none:
-/// what older versions wrote, and other programs write. Error: BadInput.
-[[nodiscard]] Result<void> check_format(const TensorFile& file, std::string_view current, std::string_view unsealed,
-                                        std::string_view what);
 
 }  // namespace yolk
