@@ -222,6 +222,36 @@ TEST_P(population_stopped_loops, have_their_derivatives) {
     EXPECT_LT(dispatches(kLoopBlock), dispatches(0) / 3) << "8 of 40 steps, there and back";
 }
 
+// Numbers of candidates are added in double, on the host: before the loop, and to what comes out of it.
+TEST_P(population_stopped_loops, between_equations_of_the_host) {
+    for (const bool host_says_when : {true, false}) {
+        const Graph graph = traced("between", {{"w", tensor_type({1})}}, [&](std::span<const Traced> in) {
+            const Traced made = in[0] * (to_number(in[0]) + 0.5);
+            const Traced& until = host_says_when ? made : in[0];
+            const TracedValues end = while_loop(
+                std::vector<Traced>{Traced(vector({0})), made},
+                [&](std::span<const Traced> c) { return less(c[0], until); },
+                [&](std::span<const Traced> c) {
+                    return TracedValues{c[0] + 1.0, c[1] * 0.5 + until};
+                },
+                30);
+            return TracedValues{end[1] * (to_number(end[0]) + 0.25)};
+        });
+        const auto dispatches = [&](std::uint32_t block) {
+            EXPECT_THAT(check(loop_task(graph, {{}}, steps({2, 0, 1.5F, 3})), {.loop_block = block}),
+                        ::testing::Not(IsEmpty()));
+            return counts_of_last().dispatches;
+        };
+        const std::uint64_t all = dispatches(0), few = dispatches(2);
+        // Steps that wait for the host are apart from those that do not: then all of them are made, as before.
+        if (host_says_when) {
+            EXPECT_LT(few, all);
+        } else {
+            EXPECT_EQ(few, all);
+        }
+    }
+}
+
 // Chunks take turns, and each ends when its own candidates are done.
 TEST_P(population_stopped_loops, chunk_by_chunk) {
     const Graph graph = counted(60);
