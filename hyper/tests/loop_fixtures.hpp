@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <utility>
@@ -78,6 +80,7 @@ class LoopTest : public ::yolk::testing::DeviceTest {
         EXPECT_OK(known);
         if (!given || !known) return {"it failed"};
         counts_ = given->counts;
+        failed_ = std::ranges::count_if(given->errors, [](const auto& error) { return error.has_value(); });
         const auto question = known->ask(candidates);
         const population::PopulationTwin twin(nullptr, *known);
         const auto judged = twin.evaluate(*question, {.count = static_cast<std::uint32_t>(candidates.size())}, nullptr);
@@ -88,6 +91,8 @@ class LoopTest : public ::yolk::testing::DeviceTest {
     }
 
     [[nodiscard]] const PopulationCounts& counts_of_last() const { return counts_; }
+    /// Candidates with an error.
+    [[nodiscard]] std::ptrdiff_t failed_of_last() const { return failed_; }
 
     static TracedExample example(const Graph& graph, const std::vector<Value>& inputs, const ParameterSet& set) {
         TracedExample made{.graph = graph, .values = std::vector<Value>(graph.variables.size())};
@@ -121,6 +126,7 @@ class LoopTest : public ::yolk::testing::DeviceTest {
     }
 
     PopulationCounts counts_{};
+    std::ptrdiff_t failed_ = 0;
 };
 
 }  // namespace yolk::hyper

@@ -62,12 +62,12 @@ std::vector<Tensor> steps(std::initializer_list<float> counts) {
 }
 
 TEST_P(population_stopped_loops, at_the_ends_of_blocks_and_beside_them) {
-    constexpr float kLimit = 33.0F;
+    constexpr float kLimit = 17.0F;
     const Graph graph = counted(static_cast<std::uint64_t>(kLimit));
-    for (const float count : {0.0F, 1.0F, 7.0F, 8.0F, 9.0F, 15.0F, 16.0F, 17.0F, 31.0F, 32.0F, kLimit})
-        check_blocks(loop_task(graph, {{vector({0})}}, steps({count, count / 2})), {kLoopBlock});
-    check_blocks(loop_task(graph, {{vector({0})}, {vector({2})}}, steps({9, 0, 22, kLimit - 2, 1, 16, 15, 8})));
-    check_blocks(loop_task(graph, {{vector({0})}}, steps({3, kLimit + 1, 0, kLimit, 1e9F})));
+    for (const float count : {0.0F, 1.0F, 3.0F, 4.0F, 5.0F, 7.0F, 8.0F, 9.0F, 16.0F, kLimit})
+        check_blocks(loop_task(graph, {{vector({0})}}, steps({count, count / 2})), {4});
+    check_blocks(loop_task(graph, {{vector({0})}, {vector({2})}}, steps({9, 0, kLimit - 2, 1, 8})), {0, 1, kLoopBlock});
+    check_blocks(loop_task(graph, {{vector({0})}}, steps({3, kLimit + 1, 0, kLimit, 1e9F})), {3, kLoopBlock});
 }
 
 TEST_P(population_stopped_loops, take_the_dispatches_of_the_slowest_candidate) {
@@ -78,8 +78,7 @@ TEST_P(population_stopped_loops, take_the_dispatches_of_the_slowest_candidate) {
     };
     const PopulationCounts all = dispatches({400, 2}, 0);
     EXPECT_EQ(all.submissions, 1U);
-    EXPECT_EQ(dispatches({3, 2}, 0).dispatches, all.dispatches);
-    for (const float slowest : {0.0F, 3.0F, 20.0F, 150.0F}) {
+    for (const float slowest : {0.0F, 3.0F, 150.0F}) {
         const PopulationCounts few = dispatches({1, slowest, 0}, kLoopBlock);
         const double share = std::max(2.0 * slowest, double{kLoopBlock}) / double{kManySteps};
         EXPECT_LT(static_cast<double>(few.dispatches), share * static_cast<double>(all.dispatches) + 20) << slowest;
@@ -96,14 +95,14 @@ TEST_P(population_stopped_loops, within_and_after_each_other) {
                     [&](const Traced& y) { return y * 1.25 + in[0] * 0.125; }, limit);
             };
             const Traced outer = while_loop(
-                grown(in[0], 3.0, 20), [&](const Traced& y) { return less(sum(absolute(y)), 50.0); },
-                [&](const Traced& y) { return grown(y * 0.75, 9.0, 20) * 1.5; }, 9);
+                grown(in[0], 3.0, 10), [&](const Traced& y) { return less(sum(absolute(y)), 15.0); },
+                [&](const Traced& y) { return grown(y * 0.75, 9.0, 10) * 1.5; }, 5);
             const Traced key = floor(slice(absolute(in[0]), 0, {.start = 0, .stop = 1}));
-            const Traced branch = switch_on(key, {[&] { return grown(outer * 0.01, 2.0, 30); },
+            const Traced branch = switch_on(key, {[&] { return grown(outer * 0.01, 2.0, 18); },
                                                   [&] {
                                                       return scan(in[0], in[1],
                                                                   [&](const Traced& h, const Traced& x) {
-                                                                      return std::pair{grown(h * 0.5 + x, 4.0, 25), h};
+                                                                      return std::pair{grown(h * 0.5 + x, 4.0, 10), h};
                                                                   })
                                                           .first;
                                                   }});
@@ -111,7 +110,8 @@ TEST_P(population_stopped_loops, within_and_after_each_other) {
         });
     const std::vector<Tensor> candidates{Tensor::vector({.5F, .25F}), Tensor::vector({1.5F, -.75F}),
                                          Tensor::vector({-1, 2}), Tensor::vector({.0625F, -.9375F})};
-    check_blocks(loop_task(graph, {{matrix(2, {.5F, .25F, 1, -1})}, {matrix(2, {1, 1, -.5F, 2})}}, candidates));
+    check_blocks(loop_task(graph, {{matrix(2, {.5F, .25F, 1, -1})}, {matrix(2, {1, 1, -.5F, 2})}}, candidates), {1, 3});
+    EXPECT_EQ(failed_of_last(), 0) << "all of them end within the limits";
 }
 
 // A value moves through carries, so that it is first computed with in steps that nobody takes, and again behind them.
@@ -259,6 +259,7 @@ TEST_P(population_stopped_loops, chunk_by_chunk) {
         loop_task(graph, {{vector({0})}, {vector({1})}}, steps({3, 50, 0, 17, 8, 59, 2, 1, 33, 7, 61}));
     for (const std::uint32_t batch : {2U, 6U, 64U}) {
         EXPECT_THAT(check(task, {.max_batch_size = batch}), IsEmpty());
+        EXPECT_EQ(failed_of_last(), 1) << "61 and 60 + 1 steps are more than 60";
         EXPECT_EQ(counts_of_last().chunks, (11 + batch / 2 - 1) / (batch / 2));
     }
 }
