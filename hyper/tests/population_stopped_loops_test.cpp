@@ -126,7 +126,7 @@ TEST_P(population_stopped_loops, what_is_made_on_first_use_is_made_again_behind_
                 return TracedValues{c[0] + 1.0, c[1] * 0.5 + c[2], c[3], c[4], Traced(vector({2}))};
             },
             12);
-        return TracedValues{concat({end[0], end[1], end[3], found + 0.5}, 0)};
+        return TracedValues{concat({end[0], end[1], found + 0.5}, 0)};
     });
     const std::vector<Tensor> candidates{Tensor::vector({0, 1, 1.5F}), Tensor::vector({-1, .5F, 0})};
     check_blocks(loop_task(graph, {{}}, candidates), {0, 1, 2, 3});
