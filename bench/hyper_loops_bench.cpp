@@ -3,9 +3,12 @@
 // the device, beside its body called on the host for each candidate and example, in turns. By the scan's length, over
 // 8 examples; 64 members at a time. Items are candidates of the device. Counters: `of_host`, the ratio of both medians;
 // `plan_ms`, the time to unroll and plan; `equations` that run on the device.
+// `hyper_stopped_loops`: a `while_loop` of limit 400 whose slowest candidate takes so many steps, with the default
+// blocks beside a loop that never asks, in turns: `of_all`, the ratio of both medians; `dispatches`, `submissions`.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "bench.hpp"
@@ -106,6 +109,79 @@ Result<void> time_loop(benchmark::State& state, BenchDevice& on, std::uint64_t l
     return {};
 }
 
+/// x = tanh(w x) + x0 until a count, of up to `steps` steps, is reached.
+hyper::System counting(std::uint64_t limit) {
+    const auto scale = hyper::hyperfunction(
+        "scale", hyper::VectorWeight{.size = kWidth},
+        [](const hyper::Traced& weight, const hyper::Traced& x) { return weight * x; }, {.optimize = true});
+    return hyper::System("counting", [=](const hyper::Inputs& in) {
+        const hyper::Traced start = in["x"], steps = in["steps"];
+        // A candidate's own number, so that only the device knows when it ends: no less than `steps` - 1.
+        const hyper::Traced zero = hyper::sum(scale(start)) * 0.0;
+        return hyper::while_loop(
+            std::vector<hyper::Traced>{start, zero},
+            [&](std::span<const hyper::Traced> c) { return hyper::less(c[1], steps); },
+            [&](std::span<const hyper::Traced> c) {
+                return hyper::TracedValues{hyper::tanh(scale(c[0])) + start, c[1] + 1.0};
+            },
+            limit)[0];
+    });
+}
+
+Result<void> time_stopped_loop(benchmark::State& state, BenchDevice& on, std::uint64_t steps) {
+    constexpr std::uint64_t kLimit = 400;
+    hyper::System system = counting(kLimit);
+    std::vector<hyper::Example> examples;
+    for (std::uint32_t e = 0; e < kLoopExamples; ++e) {
+        const hyper::Tensor x = hyper::Tensor::filled({kWidth}, 0.01F * static_cast<float>(e));
+        examples.push_back({{{"x", x}, {"steps", hyper::Tensor::vector({static_cast<float>(steps)})}}, 0.0});
+    }
+    YOLK_TRY(const std::vector<hyper::TracedExample> traces, system.trace_all(examples));
+    YOLK_TRY(const hyper::SearchSpace space, hyper::search_space(system.parameters()));
+    std::uint64_t dispatches = 0, submissions = 0;
+    std::array<std::optional<hyper::PopulationEvaluator>, 2> forms;
+    std::array<std::vector<double>, 2> seconds;
+    const std::array<std::uint32_t, 2> blocks{hyper::kLoopBlock, 0};
+    for (std::size_t i = 0; i < forms.size(); ++i) {
+        YOLK_TRY(forms[i], hyper::PopulationEvaluator::create({.dispatcher = &on.dispatcher}, traces,
+                                                              system.parameters(), {.loop_block = blocks[i]}));
+    }
+    const auto evaluate = [&](std::size_t form) -> Result<void> {
+        const auto start = Clock::now();
+        YOLK_TRY(const hyper::PopulationOutputs outputs, forms[form]->evaluate({.table = space.table,
+                                                                                .centre = space.centre,
+                                                                                .when = {.seed = 1, .sigma = 0.05F},
+                                                                                .members = kLoopMembers}));
+        seconds[form].push_back(seconds_since(start));
+        if (form == 0) dispatches = outputs.counts.dispatches;
+        if (form == 0) submissions = outputs.counts.submissions;
+        return {};
+    };
+    for (std::size_t form = 0; form < forms.size(); ++form) YOLK_TRY_VOID(evaluate(form));  // makes the plans
+    for (std::vector<double>& each : seconds) each.clear();
+    for (int turn = 0; turn < kTurns; ++turn) {
+        for (std::size_t form = 0; form < forms.size(); ++form) YOLK_TRY_VOID(evaluate(form));
+    }
+    for ([[maybe_unused]] const auto _ : state) YOLK_TRY_VOID(evaluate(0));
+    state.counters["of_all"] = median(seconds[1]) / median(seconds[0]);
+    state.counters["dispatches"] = static_cast<double>(dispatches);
+    state.counters["submissions"] = static_cast<double>(submissions);
+    return {};
+}
+
+void add_stopped_loops(std::span<BenchDevice> devices) {
+    for (BenchDevice& on : devices) {
+        for (const std::uint64_t steps : {3U, 20U, 100U, 200U, 399U}) {
+            benchmark::RegisterBenchmark(fmt::format("hyper_stopped_loops/{}/steps:{}", on.name, steps).c_str(),
+                                         [&on, steps](benchmark::State& state) {
+                                             if (const auto timed = time_stopped_loop(state, on, steps); !timed)
+                                                 state.SkipWithError(timed.error().message.c_str());
+                                         })
+                ->UseRealTime();
+        }
+    }
+}
+
 void add_loops(std::span<BenchDevice> devices) {
     for (BenchDevice& on : devices) {
         for (const std::uint64_t length : {4U, 32U, 256U, 1024U, 4096U}) {
@@ -120,6 +196,7 @@ void add_loops(std::span<BenchDevice> devices) {
 }
 
 const Registration kLoops(add_loops);
+const Registration kStoppedLoops(add_stopped_loops);
 
 }  // namespace
 }  // namespace yolk::bench

@@ -6,12 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "fixtures.hpp"
-#include "graph_copy.hpp"
-#include "population_examples.hpp"
-#include "population_fixtures.hpp"
-#include "population_twin.hpp"
-#include "traced_graphs.hpp"
+#include "loop_fixtures.hpp"
 #include "yolk/hyper/transforms.hpp"
 
 namespace yolk::hyper {
@@ -22,85 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr std::uint32_t kLoopCandidates = 3;
-
-/// A graph whose first input, a vector, is what candidates differ in.
-struct LoopTask {
-    Graph graph;
-    std::vector<std::vector<Value>> inputs;  ///< by example, without the first
-    std::vector<Tensor> candidates;
-};
-
-LoopTask loop_task(const Graph& graph, std::vector<std::vector<Value>> inputs, std::vector<Tensor> candidates = {}) {
-    LoopTask task{.graph = graph, .inputs = std::move(inputs), .candidates = std::move(candidates)};
-    const auto [name, id] = task.graph.inputs.front();
-    task.graph.inputs.erase(task.graph.inputs.begin());
-    task.graph.parameters.push_back({id, "w"});
-    const bool are_given = !task.candidates.empty();
-    for (std::uint32_t m = 0; !are_given && m < kLoopCandidates; ++m)
-        task.candidates.push_back(drawn_tensor(task.graph.variables[id.value].type.shape, 900 + m));
-    return task;
-}
-
-class population_loops : public ::yolk::testing::DeviceTest {
-   protected:
-    /// Holds the population against single calls and the twin; what ran on the host.
-    std::vector<std::string> check(const LoopTask& task, std::uint32_t most = kMostUnrolled) {
-        ParameterSet set;
-        const Shape& shape = task.candidates.front().shape();
-        EXPECT_OK(set.add(vector_spec("w", shape[0]), drawn_tensor(shape, 899)));
-        std::vector<TracedExample> examples;
-        for (const std::vector<Value>& inputs : task.inputs) examples.push_back(example(task.graph, inputs, set));
-        auto evaluator = PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set,
-                                                     {.max_batch_size = 4, .most_unrolled = most});
-        EXPECT_OK(evaluator);
-        if (!evaluator) return {evaluator.error().message};
-        std::vector<Candidate> candidates;
-        for (const Tensor& values : task.candidates) candidates.push_back({{{"w", values}}});
-        const auto given = evaluator->evaluate(candidates);
-        EXPECT_OK(given);
-        auto known = population::ExampleSet::create(examples, set, false, most);
-        EXPECT_OK(known);
-        if (!given || !known) return {"it failed"};
-        const auto question = known->ask(candidates);
-        const population::PopulationTwin twin(nullptr, *known);
-        const auto judged = twin.evaluate(*question, {.count = static_cast<std::uint32_t>(candidates.size())}, nullptr);
-        EXPECT_OK(judged);
-        compare(task, *given, "device");
-        if (judged) compare(task, *judged, "twin");
-        return evaluator->fallbacks();
-    }
-
-   private:
-    static TracedExample example(const Graph& graph, const std::vector<Value>& inputs, const ParameterSet& set) {
-        TracedExample made{.graph = graph, .values = std::vector<Value>(graph.variables.size())};
-        made.values[graph.parameters.front().variable.value] = set.find("w")->values;
-        std::map<std::string, Value> by_name;
-        for (std::size_t i = 0; i < inputs.size(); ++i) by_name.emplace(graph.inputs[i].first, inputs[i]);
-        EXPECT_OK(population::refresh(made, by_name));
-        return made;
-    }
-
-    static void compare(const LoopTask& task, const PopulationOutputs& given, const std::string& by) {
-        SCOPED_TRACE(by);
-        for (std::size_t m = 0; m < task.candidates.size(); ++m) {
-            std::string failure;
-            for (std::size_t e = 0; e < task.inputs.size(); ++e) {
-                const auto wanted = call(task.graph, {.inputs = task.inputs[e], .parameters = {task.candidates[m]}});
-                if (!wanted && failure.empty()) failure = wanted.error().message;
-                if (!wanted || given.errors[m]) continue;
-                EXPECT_EQ(given.values[e * task.candidates.size() + m], wanted->front())
-                    << "example " << e << ", candidate " << m;
-            }
-            ASSERT_EQ(given.errors[m].has_value(), !failure.empty()) << "candidate " << m << ": " << failure;
-            if (!given.errors[m]) continue;
-            // What is said of it ends in the same words.
-            const std::string why = failure.substr(failure.rfind(": ") + 2);
-            EXPECT_THAT(given.errors[m]->message, AllOf(HasSubstr(why), HasSubstr("candidate " + std::to_string(m)),
-                                                        HasSubstr("loops_test.cpp")));
-        }
-    }
-};
+class population_loops : public LoopTest {};
 YOLK_FOR_EACH_DEVICE(population_loops);
 
 std::vector<std::vector<Value>> sequences(std::uint64_t length, std::uint32_t count = 2) {
@@ -253,22 +170,6 @@ TEST_P(population_loops, inside_each_other) {
                 IsEmpty());
 }
 
-/// Outputs of a transform behind the original's, as one.
-Graph joined_outputs(const Graph& graph) {
-    GraphBuilder builder(graph.name);
-    std::vector<Atom> inputs, flat;
-    for (const auto& [name, id] : graph.inputs)
-        inputs.emplace_back(builder.input(name, graph.variables[id.value].type));
-    const std::vector<Atom> outputs = splice(graph, inputs, builder).value();
-    for (const Atom& output : outputs) {
-        if (builder.type(output).kind != ValueKind::Tensor) continue;
-        const auto count = static_cast<std::int64_t>(builder.type(output).shape.element_count().value());
-        flat.push_back(builder.apply("reshape", {output}, {{"shape", std::vector{count}}}).value());
-    }
-    const Atom all = builder.apply("concat", flat, {{"dimension", std::int64_t{0}}}).value();
-    return std::move(builder).finish({all});
-}
-
 TEST_P(population_loops, have_their_derivatives_there) {
     const std::vector<Tensor> squares{Tensor::vector({2}), Tensor::vector({9}), Tensor::vector({1.5F})};
     for (const bool forward : {false, true}) {
@@ -304,7 +205,8 @@ TEST_P(population_loops, stay_on_the_host_for_a_reason) {
         });
     };
     const std::vector<std::vector<Value>> inputs{{vector({.5F})}};
-    EXPECT_THAT(check(loop_task(one([](const Traced& h, const Traced& x) { return h * x; }, 30), inputs), 16),
+    EXPECT_THAT(check(loop_task(one([](const Traced& h, const Traced& x) { return h * x; }, 30), inputs),
+                      {.most_unrolled = 16}),
                 ElementsAre(AllOf(HasSubstr("loops_test.cpp"), HasSubstr("more than 16 equations"))));
     EXPECT_THAT(
         check(loop_task(one([](const Traced& h, const Traced& x) { return checkpoint(h * x, "h"); }, 2), inputs)),
@@ -328,7 +230,8 @@ TEST_P(population_loops, each_by_itself) {
             };
             return TracedValues{of(of(of(in[0], 3), 30), 4)};
         });
-    EXPECT_THAT(check(loop_task(graph, {{vector({.999F})}}), 16), ElementsAre(HasSubstr("more than 16 equations")));
+    EXPECT_THAT(check(loop_task(graph, {{vector({.999F})}}), {.most_unrolled = 16}),
+                ElementsAre(HasSubstr("more than 16 equations")));
 }
 
 }  // namespace

@@ -65,8 +65,8 @@ Result<PopulationEvaluator> PopulationEvaluator::create(const Resources& resourc
                                                         std::span<const TracedExample> traced,
                                                         const ParameterSet& parameters,
                                                         const PopulationOptions& options) {
-    YOLK_TRY(ExampleSet examples,
-             ExampleSet::create(traced, parameters, options.examples_change, options.most_unrolled));
+    YOLK_TRY(ExampleSet examples, ExampleSet::create(traced, parameters, options.examples_change,
+                                                     {.most = options.most_unrolled, .block = options.loop_block}));
     auto impl = std::make_unique<Impl>(Impl{.examples = std::move(examples)});
     YOLK_TRY_VOID(impl->make_evaluator(resources, options));
     // What a search will ask for: it says now what runs where, and whether one candidate fits.

@@ -111,6 +111,7 @@ BufferRef Emitter::source_values(std::int32_t index) {
     const BufferRef vector{.home = BufferRef::Home::Centre,
                            .offset = inputs_.centre_offsets[static_cast<std::size_t>(index)],
                            .bytes = kElementBytes * elements};
+    remember(known);
     if (source.spec.is_matrix()) return known = formed_matrix(source, vector);
     known = temporary(vector.bytes * members());
     const PerturbedVectorDesc desc{.members = members(),
@@ -156,6 +157,7 @@ BufferRef Emitter::varying(const Operand& operand) {
     const BufferRef numbers = store(fmt::format("numbers {}", count), [count](std::vector<std::uint32_t>& table) {
         for (std::uint32_t i = 0; i < count; ++i) table.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(i)));
     });
+    remember(known);
     known = temporary(words.bytes);
     const BufferRef status = temporary(kElementBytes);
     step({numbers, words}, {known, status}, 0,
@@ -320,9 +322,11 @@ void Emitter::download(VariableId variable, bool output_only) {
     layout_.readback_bytes += round_up(from.bytes, kViewAlignment);
 }
 
-void Emitter::judge(VariableId variable, std::int64_t bound) {
+void Emitter::judge(VariableId variable, std::int64_t bound, std::size_t equation) {
     download(variable, /*output_only=*/false);
-    layout_.phases.back().downloads.back().bound = bound;
+    Download& judged = layout_.phases.back().downloads.back();
+    judged.bound = bound;
+    judged.equation = equation;
 }
 
 BufferRef Emitter::keep(VariableId variable) {

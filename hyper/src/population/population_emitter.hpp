@@ -98,11 +98,21 @@ struct Download {
     VariableId variable{};
     bool output_only = false;  ///< the one output: no equation on the host reads it
     std::int64_t bound = 0;    ///< not 0: only for requirements, which whole numbers from 0 to bound - 1 meet
+    std::size_t equation = 0;  ///< that makes it
+};
+/// Steps of a phase that may be left out (Skip).
+struct StepSkip {
+    std::size_t index = 0;  ///< among the phase's skips
+    std::size_t first = 0, end = 0;
+    BufferRef goes_on{};  ///< fp32 [members], not 0 of one that takes them; nowhere: examples have it as data
+    std::vector<std::pair<BufferRef, BufferRef>> copies{};  ///< from, to: in place of the steps
 };
 struct DevicePhase {
     std::vector<Upload> uploads;
     std::vector<Step> steps;
     std::vector<Download> downloads;
+    std::vector<StepSkip> skips;  ///< by their beginning, one before those within it
+    std::uint64_t answer = 0;     ///< where the host reads StepSkip::goes_on
 };
 
 struct ArenaBuffer {
@@ -161,8 +171,12 @@ class Emitter {
     void begin_phase();
     void begin_group(std::uint32_t group) { group_ = group; }
     void download(VariableId variable, bool output_only);
-    /// For the requirements of a variable.
-    void judge(VariableId variable, std::int64_t bound);
+    /// For the requirements of a variable that the equation makes.
+    void judge(VariableId variable, std::int64_t bound, std::size_t equation);
+    /// Steps from here to the end_skip() that belongs to it may be left out. `goes_on`: a variable of this phase or an
+    /// earlier one; null: data.
+    void begin_skip(std::size_t index, const VariableId* goes_on);
+    void end_skip(std::span<const std::pair<VariableId, VariableId>> results);
     void end_phase();
     /// The variable's buffer stays as it is until the end of all phases.
     [[nodiscard]] BufferRef keep(VariableId variable);
@@ -224,7 +238,16 @@ class Emitter {
     [[nodiscard]] BufferRef repeated(std::uint32_t count, std::uint32_t each);
     [[nodiscard]] std::string key_of(const Operand& operand) const;
     void touch(const BufferRef& buffer);
+    /// Made where somebody asked first: what asks behind the steps that may be left out has to make it again.
+    void remember(BufferRef& known) {
+        if (!open_skips_.empty()) made_in_skips_.push_back(&known);
+    }
 
+    struct OpenSkip {
+        std::size_t place = 0;  // in the phase's skips
+        std::uint32_t event = 0;
+        std::size_t made = 0;  // of made_in_skips_, before it
+    };
     Inputs inputs_;
     Constants& constants_;
     Layout layout_;
@@ -235,6 +258,8 @@ class Emitter {
     std::vector<std::vector<BufferRef>> numbers_of_;  // the same of words, as fp32
     std::vector<BufferRef> source_buffers_;
     std::vector<BufferRef> table_buffers_;  // the same, small elements flushed
+    std::vector<OpenSkip> open_skips_;
+    std::vector<BufferRef*> made_in_skips_;
 };
 
 /// Finds offsets: buffers that live at the same time do not overlap.

@@ -91,7 +91,7 @@ std::string Question::key() const {
 }
 
 Result<ExampleSet> ExampleSet::create(std::span<const TracedExample> traced, const ParameterSet& parameters,
-                                      bool examples_change, std::size_t most_unrolled) {
+                                      bool examples_change, const UnrollOptions& unrolling) {
     if (traced.empty()) return bad_input("No examples were given; a population is evaluated on at least one.");
     ExampleSet made(parameters);
     std::map<std::string, std::size_t> known;
@@ -111,10 +111,12 @@ Result<ExampleSet> ExampleSet::create(std::span<const TracedExample> traced, con
     }
     for (std::size_t g = 0; g < made.groups_.size(); ++g) {
         ExampleGroup& group = made.groups_[g];
-        made.unrolled_.push_back(
-            UnrolledExamples::create(made.originals_[g], parameters, examples_change, most_unrolled));
+        made.unrolled_.push_back(UnrolledExamples::create(made.originals_[g], parameters, examples_change, unrolling));
         group.rolled = made.unrolled_[g].rolled();
-        if (!made.unrolled_[g].empty()) group.examples = made.unrolled_[g].examples();
+        if (!made.unrolled_[g].empty()) {
+            group.examples = made.unrolled_[g].examples();
+            group.skips = made.unrolled_[g].skips();
+        }
         group.uniform = uniformity_of(group.examples, examples_change);
     }
     made.examples_change_ = examples_change;

@@ -30,7 +30,7 @@ class ExampleSet {
     /// Errors: no examples, one without an output, a group that the graphs name and the set lacks.
     [[nodiscard]] static Result<ExampleSet> create(std::span<const TracedExample> traced,
                                                    const ParameterSet& parameters, bool examples_change = false,
-                                                   std::size_t most_unrolled = kMostUnrolled);
+                                                   const UnrollOptions& unrolling = {});
     /// Others in their places. Errors, before anything is replaced: PopulationEvaluator::set_examples'.
     [[nodiscard]] Result<void> replace(std::span<const TracedExample* const> traced);
     /// How often they were replaced: what was made from their data is as old as that.

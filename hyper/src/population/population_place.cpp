@@ -279,7 +279,7 @@ std::vector<PlacedEquation> placed_equations(const Graph& graph, std::span<const
     Rolled rolled;
     if (!may_unroll(graph)) return place_without_examples(graph, sources, rolled).equations;
     for (;;) {
-        const Unrolled unrolled = unroll(graph, rolled, {.most = kMostUnrolled});
+        const Unrolled unrolled = unroll(graph, rolled, {});
         if (!unrolled.changed) return place_without_examples(graph, sources, rolled).equations;
         const PlacedGraph placed = place_without_examples(unrolled.graph, sources, rolled_in(unrolled, rolled));
         if (!add_those_on_host(unrolled, placed, rolled))

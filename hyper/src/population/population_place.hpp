@@ -61,6 +61,7 @@ struct ExampleGroup {
     std::vector<std::uint32_t> indices;  ///< among all examples
     Uniformity uniform;                  ///< stays when the examples change: plans were made for it
     Rolled rolled{};                     ///< of the graph as it is here
+    std::vector<Skip> skips{};
     [[nodiscard]] const Graph& graph() const { return *examples.front().graph; }
     [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(examples.size()); }
 };

@@ -88,6 +88,7 @@ Result<std::unique_ptr<Program>> Program::create(Dispatcher* dispatcher, std::sp
             fuse(group.graph(), program->placed_.back(), program->sources_, program->read_on_host_.back()));
     }
     program->find_phases();
+    program->find_skips();
     YOLK_TRY_VOID(program->check_dispatcher());
     program->find_required();
     program->lay_out_centre();
@@ -134,33 +135,53 @@ Layout Program::emit(std::uint32_t members, ChunkPlan* plan) {
     for (const Phase& phase : phases_) {
         if (!phase.device) continue;
         emitter.begin_phase();
-        for (const auto& [group, index] : phase.equations) {
-            const Equation& equation = groups_[group].graph().equations[index];
-            if (is_requirement(equation)) continue;
-            emitter.begin_group(group);
-            const std::vector<Operand> operands =
-                operands_of(groups_[group].graph(), placed_[group], index, uniform_in(groups_[group]));
-            const Fused& fused = fused_[group][index];
-            if (fused.is_absorbed) continue;
-            if (fused.result)
-                emit_fused_layer(emitter, equation, operands, fused);
-            else
-                rule_of(equation.operation)->emit(emitter, equation, operands);
-        }
-        for (const auto& [group, index] : phase.equations) {
-            emitter.begin_group(group);
-            if (is_requirement(groups_[group].graph().equations[index])) continue;
-            for (const VariableId id : groups_[group].graph().equations[index].results) {
-                const Graph& graph = groups_[group].graph();
-                const bool read = read_on_host_[group][id.value];
-                if (read || is_handed_out(graph, id)) emitter.download(id, !read && hands_out_one(graph));
-                if (const std::int64_t bound = read ? 0 : bound_of(group, id); bound > 0) emitter.judge(id, bound);
-            }
-        }
+        emit_equations(emitter, phase);
+        emit_downloads(emitter, phase);
         emitter.end_phase();
     }
     if (options_.keep_outputs) keep_outputs(emitter, plan);
     return emitter.finish();
+}
+
+void Program::emit_equations(Emitter& emitter, const Phase& phase) {
+    std::vector<const PhaseSkip*> open;
+    const auto close = [&] {
+        emitter.end_skip(open.back()->skip.results);
+        open.pop_back();
+    };
+    std::size_t next = 0;
+    for (const auto& [group, index] : phase.equations) {
+        while (!open.empty() && (open.back()->group != group || open.back()->skip.end <= index)) close();
+        const Equation& equation = groups_[group].graph().equations[index];
+        emitter.begin_group(group);
+        for (; next < phase.skips.size() && phase.skips[next].group == group && phase.skips[next].skip.first <= index;
+             ++next) {
+            open.push_back(&phase.skips[next]);
+            emitter.begin_skip(next, open.back()->asked ? &open.back()->skip.goes_on : nullptr);
+        }
+        const Fused& fused = fused_[group][index];
+        if (is_requirement(equation) || fused.is_absorbed) continue;
+        const std::vector<Operand> operands =
+            operands_of(groups_[group].graph(), placed_[group], index, uniform_in(groups_[group]));
+        if (fused.result)
+            emit_fused_layer(emitter, equation, operands, fused);
+        else
+            rule_of(equation.operation)->emit(emitter, equation, operands);
+    }
+    while (!open.empty()) close();
+}
+
+void Program::emit_downloads(Emitter& emitter, const Phase& phase) {
+    for (const auto& [group, index] : phase.equations) {
+        const Graph& graph = groups_[group].graph();
+        emitter.begin_group(group);
+        if (is_requirement(graph.equations[index])) continue;
+        for (const VariableId id : graph.equations[index].results) {
+            const bool read = read_on_host_[group][id.value];
+            if (read || is_handed_out(graph, id)) emitter.download(id, !read && hands_out_one(graph));
+            if (const std::int64_t bound = read ? 0 : bound_of(group, id); bound > 0) emitter.judge(id, bound, index);
+        }
+    }
 }
 
 void Program::keep_outputs(Emitter& emitter, ChunkPlan* plan) const {
@@ -348,40 +369,6 @@ Result<void> Program::take_centre(const BufferView& centre) {
     centre_dirty_ = true;
     device_centre_ = centre;
     return {};
-}
-
-void Program::record_centre(Recorder& recorder) noexcept {
-    if (!std::exchange(centre_dirty_, false)) return;
-    if (device_centre_.empty()) return recorder.copy(centre_staging_, centre_buffer_);
-    for (std::size_t s = 0; s < sources_.size(); ++s) {
-        if (!sources_[s].in_centre()) continue;
-        const std::uint64_t bytes = std::uint64_t{4} * sources_[s].count;
-        recorder.copy(device_centre_.part(std::uint64_t{4} * sources_[s].offset, bytes),
-                      {centre_buffer_, centre_offsets_[s], bytes});
-    }
-}
-
-void Program::record(ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& phase, const Moment& moment) noexcept {
-    Recorder& recorder = *slot.recorder;
-    recorder.begin();
-    const ScopedLabel label(recorder, "population");
-    // The arena was in use by the submission before.
-    recorder.barrier(Barrier::ComputeToCompute);
-    recorder.barrier(Barrier::ComputeToTransfer);
-    recorder.barrier(Barrier::TransferToTransfer);
-    record_centre(recorder);
-    if (std::exchange(examples_dirty_, false)) recorder.copy(examples_staging_, constants_buffer_);
-    for (const Upload& upload : phase.uploads)
-        recorder.copy({slot.staging, upload.staging, upload.to.bytes}, view_of(plan, upload.to));
-    recorder.barrier(Barrier::TransferToCompute);
-    for (const Step& step : phase.steps) {
-        if (step.barrier) recorder.barrier(Barrier::ComputeToCompute);
-        step.record(recorder, moment);
-    }
-    recorder.barrier(Barrier::ComputeToTransfer);
-    for (const Download& download : phase.downloads)
-        recorder.copy(view_of(plan, download.from), {slot.readback, download.readback, download.from.bytes});
-    recorder.barrier(Barrier::ToHost);
 }
 
 }  // namespace yolk::hyper::population

@@ -28,11 +28,18 @@ struct Required {
     EquationRef equation;
     std::optional<VariableId> variable{};  ///< made on the device for no one else; otherwise the host has it
 };
+/// A group's Skip whose equations are all of one phase of the device.
+struct PhaseSkip {
+    std::uint32_t group = 0;
+    Skip skip;           ///< without results that are data
+    bool asked = false;  ///< the device has `goes_on`; otherwise the examples do
+};
 /// Equations that run one after the other on the device, or independent ones on the host.
 struct Phase {
     bool device = false;
     std::vector<EquationRef> equations;
     std::size_t device_index = 0;  ///< among the device's phases
+    std::vector<PhaseSkip> skips{};
 };
 
 /// Buffers and bound steps for one number of members.
@@ -47,6 +54,14 @@ struct ChunkPlan {
         std::optional<Recorder> recorder;
     };
     std::array<Slot, 2> slots;
+};
+
+/// Of a phase that is recorded part by part: its loops end where the device's answers say.
+struct Progress {
+    std::size_t step = 0;              ///< the next one
+    std::size_t skip = 0;              ///< of DevicePhase::skips, the next one
+    std::optional<bool> answer{};      ///< to what the last part asked: whether a candidate goes on
+    std::vector<std::size_t> taken{};  ///< of DevicePhase::skips: left out
 };
 
 class Program {
@@ -86,8 +101,15 @@ class Program {
                                                                 std::size_t index) const;
     /// PopulationEvaluator::host_rows().
     [[nodiscard]] std::vector<ParameterId> host_rows();
-    /// Uploads of a phase, its steps, its downloads.
-    void record(ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& phase, const Moment& moment) noexcept;
+    /// Uploads of a phase, its steps, its downloads; or a part of it. Whether that ends with a question: the next part
+    /// is recorded when Progress::answer says what came out.
+    [[nodiscard]] bool record(ChunkPlan& plan, ChunkPlan::Slot& slot, const Phase& phase, const Moment& moment,
+                              Progress& progress);
+    /// What the device answered, when the part has finished.
+    [[nodiscard]] Result<bool> answer(const ChunkPlan& plan, const ChunkPlan::Slot& slot, const Phase& phase) const;
+    /// It is for requirements of steps that were left out, which meet them.
+    [[nodiscard]] bool is_left_out(const ChunkPlan& plan, const Phase& phase, const Progress& progress,
+                                   const Download& download) const;
     [[nodiscard]] std::span<const Required> required() const noexcept { return required_; }
     /// No equation that varies runs on the host.
     [[nodiscard]] bool is_device_only() const noexcept { return phases_.size() == 1 && phases_[0].device; }
@@ -106,11 +128,14 @@ class Program {
             const Options& options);
     void find_phases();
     [[nodiscard]] Result<void> check_dispatcher() const;
+    void find_skips();
     void find_required();
     /// Of the requirements of the variable the least bound; 0 where it has none.
     [[nodiscard]] std::int64_t bound_of(std::uint32_t group, VariableId variable) const;
     void lay_out_centre();
     [[nodiscard]] Layout emit(std::uint32_t members, ChunkPlan* plan = nullptr);
+    void emit_equations(Emitter& emitter, const Phase& phase);
+    void emit_downloads(Emitter& emitter, const Phase& phase);
     void keep_outputs(Emitter& emitter, ChunkPlan* plan) const;
     [[nodiscard]] bool fits(const Layout& layout, std::uint64_t bytes) const;
     [[nodiscard]] std::uint32_t most_that_fit(std::uint32_t most, std::uint64_t bytes);
@@ -119,6 +144,11 @@ class Program {
     /// Those of a plan, and what its steps are bound to.
     [[nodiscard]] Result<void> create_buffers(ChunkPlan& plan);
     void record_centre(Recorder& recorder) noexcept;
+    void begin_phase(const ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& phase) noexcept;
+    void end_phase(const ChunkPlan& plan, ChunkPlan::Slot& slot, const Phase& phase, const Progress& progress) const;
+    [[nodiscard]] bool goes_on_by_data(const PhaseSkip& skip) const;
+    /// Past the steps.
+    void leave_out(const ChunkPlan& plan, Recorder& recorder, const DevicePhase& phase, Progress& progress) const;
     [[nodiscard]] bool is_handed_out(const Graph& graph, VariableId variable) const;
     [[nodiscard]] bool is_read_on_host(std::size_t source) const;
     /// Names of drawn matrices that an equation on the device takes whole.

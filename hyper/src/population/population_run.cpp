@@ -121,13 +121,18 @@ Result<void> Run::submit(const Phase& phase) {
     const DevicePhase& device = chunk_.plan->layout.phases[phase.device_index];
     for (const Upload& upload : device.uploads) fill(upload);
     if (!device.uploads.empty()) YOLK_TRY_VOID(chunk_.slot->staging.flush());
-    program_.record(*chunk_.plan, *chunk_.slot, device,
-                    {.when = candidates_.when(),
-                     .first_member = candidates_.first_member() + static_cast<std::int32_t>(chunk_.first)});
-    YOLK_TRY(chunk_.submission, dispatcher_->submit(*chunk_.slot->recorder));
-    result_.counts.dispatches += chunk_.slot->recorder->dispatch_count();
-    result_.counts.submissions += chunk_.slot->recorder->submission_count();
-    return {};
+    const Moment moment{.when = candidates_.when(),
+                        .first_member = candidates_.first_member() + static_cast<std::int32_t>(chunk_.first)};
+    chunk_.progress = {};
+    for (;;) {
+        const bool asks = program_.record(*chunk_.plan, *chunk_.slot, phase, moment, chunk_.progress);
+        YOLK_TRY(chunk_.submission, dispatcher_->submit(*chunk_.slot->recorder));
+        result_.counts.dispatches += chunk_.slot->recorder->dispatch_count();
+        result_.counts.submissions += chunk_.slot->recorder->submission_count();
+        if (!asks) return {};
+        YOLK_TRY_VOID(dispatcher_->wait(chunk_.submission));
+        YOLK_TRY(chunk_.progress.answer, program_.answer(*chunk_.plan, *chunk_.slot, phase));
+    }
 }
 
 Result<void> Run::collect(const Chunk& chunk, const Phase& phase) {
@@ -135,7 +140,9 @@ Result<void> Run::collect(const Chunk& chunk, const Phase& phase) {
     YOLK_TRY_VOID(dispatcher_->wait(chunk.submission));
     if (!device.downloads.empty()) YOLK_TRY_VOID(chunk.slot->readback.invalidate());
     for (const Download& download : device.downloads) {
-        if (download.output_only && !result_.plain.empty()) {
+        if (program_.is_left_out(*chunk.plan, phase, chunk.progress, download)) {
+            values_[download.group][download.variable.value].clear();
+        } else if (download.output_only && !result_.plain.empty()) {
             take_plain(chunk, download);
         } else {
             take(chunk, download);

@@ -35,6 +35,7 @@ class Run {
         std::uint32_t first = 0;
         std::uint32_t count = 0;
         Submission submission{};
+        Progress progress{};
     };
     [[nodiscard]] Result<void> begin_chunk(std::uint32_t first, std::size_t slot);
     [[nodiscard]] Result<void> submit(const Phase& phase);

@@ -36,7 +36,7 @@ class TopLevel {
         : graph_(graph),
           rolled_(rolled),
           writer_(graph.name),
-          bodies_(writer_, options.most),
+          bodies_(writer_, options.most, options.block),
           taken_(options.taken),
           values_(graph.variables.size()) {}
 
@@ -75,7 +75,8 @@ class TopLevel {
                           .changed = changed_,
                           .copies = std::move(copies_),
                           .made = {},
-                          .makers = std::move(written.makers)};
+                          .makers = std::move(written.makers),
+                          .skips = std::move(written.skips)};
         for (std::size_t i = 0; i < written.copied.size(); ++i) {
             if (!written.copied[i]) unrolled.made.push_back(i);
         }

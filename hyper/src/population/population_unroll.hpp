@@ -8,9 +8,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "yolk/hyper/graph.hpp"
+#include "yolk/hyper/population.hpp"
 
 namespace yolk::hyper::population {
 
@@ -18,10 +20,20 @@ namespace yolk::hyper::population {
 using Rolled = std::map<std::size_t, std::string>;
 
 struct UnrollOptions {
-    std::size_t most = 0;  ///< equations of kernels that all of them become (PopulationOptions::most_unrolled)
+    std::size_t most = kMostUnrolled;  ///< PopulationOptions::most_unrolled
+    std::uint32_t block = kLoopBlock;  ///< PopulationOptions::loop_block
     /// By equation of the graph: the branch of a `switch` that all examples take, whatever the candidate. The others
     /// are left out.
     std::map<std::size_t, std::size_t> taken{};
+};
+
+/// Steps of a loop that change nothing once no candidate takes them: equations that may then be left out. Two of a
+/// graph are apart, or one is within the other.
+struct Skip {
+    std::size_t first = 0, end = 0;  ///< equations of the unrolled graph; `end` is the first one behind them
+    VariableId goes_on{};            ///< of one element: not 0 where a candidate takes them
+    /// What is read behind them, each with the variable before them that it equals when they are left out.
+    std::vector<std::pair<VariableId, VariableId>> results{};  // (before, behind)
 };
 
 struct Unrolled {
@@ -31,6 +43,7 @@ struct Unrolled {
     std::vector<std::optional<VariableId>> copies{};
     std::vector<std::size_t> made{};    ///< equations that the original has not, in order
     std::vector<std::size_t> makers{};  ///< by equation: the original's that it stands for, or is
+    std::vector<Skip> skips{};          ///< by their beginning, one before those within it
 };
 
 /// Whether there is an equation that unrolling is about: with bodies, or a choice between values, and something that

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "article.hpp"
@@ -72,7 +73,7 @@ HeldValues UnrolledBodies::evaluated(const Graph& body, const HeldValues& values
     const HeldValues operands = held(values, equation.operands);
     const std::vector<ValueType> types = types_in(body, equation.operands);
     const bool varies = std::ranges::any_of(operands, [&](const Held& each) { return writer_.varies(each); });
-    if (equation.made_at || !equation.hyperfunction.empty()) writer_.builder().stand_for(equation);
+    stand_for(equation);
     if (!equation.bodies.empty() && varies) return unrolled(equation, operands, types, guard);
     if (UnrollWriter::is_logic(equation) && varies) return {writer_.logic(equation, operands, types, true)};
     if (is(equation, "depends") || is(equation, "stop_gradient")) return {operands[0]};
@@ -129,12 +130,16 @@ void UnrolledBodies::guard_ids(const Graph& body, const Equation& equation, std:
     operands[1] = writer_("where", {all, ids, Value(0.0)});
 }
 
+/// What is written now is the loop's or the branches', not that of what was written last in their bodies.
+void UnrolledBodies::stand_for(const Equation& equation) {
+    if (equation.made_at || !equation.hyperfunction.empty()) writer_.builder().stand_for(equation);
+}
+
 void UnrolledBodies::require(const Guard& guard, const Atom& value, std::int64_t below, const Equation& equation,
                              std::string message, bool is_input) {
     const Atom asked = guard ? writer_("where", {*guard, value, Value(0.0)}) : value;
     if (writer_.failed()) return;
-    // The error is the loop's or the branches', not that of what was written last in their bodies.
-    if (equation.made_at || !equation.hyperfunction.empty()) writer_.builder().stand_for(equation);
+    stand_for(equation);
     (void)writer_.add(population::require(asked, {.below = below,
                                                   .of = std::string(equation.operation->name),
                                                   .message = std::move(message),
@@ -181,23 +186,37 @@ HeldValues UnrolledBodies::branches(const Equation& equation, const HeldValues& 
     return chosen;
 }
 
-UnrolledBodies::Steps UnrolledBodies::steps_of(const Equation& equation, HeldValues values, std::size_t carries,
-                                               const Guard& guard) {
+/// After a block, twice as many steps, and so on, as long as a block is left to be saved. What is data costs no
+/// question.
+bool UnrolledBodies::is_block_end(std::size_t step, std::size_t limit, const Atom& runs) const {
+    if (block_ == 0 || step == 0 || step >= limit) return false;
+    if (!writer_.varies(runs)) return true;
+    return step % block_ == 0 && std::has_single_bit(step / block_) && limit - step >= block_;
+}
+
+UnrolledBodies::Steps UnrolledBodies::steps_of(const Equation& equation, HeldValues values, const Guard& guard,
+                                               const Watcher& watcher) {
     Steps steps;
     Guard runs = guard;
     std::optional<Atom> alive;
-    const auto limit = static_cast<std::uint64_t>(integer_attribute(equation, "limit").value_or(0));
-    for (std::uint64_t step = 0; within_limit(); ++step) {
+    const std::size_t limit = count(equation, "limit");
+    for (std::size_t step = 0; within_limit(); ++step) {
         const Atom holds = writer_.mask(run(*equation.bodies[0], values, runs)[0]);
         alive = writer_.both(alive, holds);
         runs = writer_.both(guard, *alive);
         steps.values.push_back(values);
         if (step == limit) break;
         steps.alive.push_back(*alive);
+        if (is_block_end(step, limit, *runs)) {
+            HeldValues results = watcher.results_so_far(*runs);
+            steps.ends.push_back({step, writer_.mark(), *runs, std::move(results)});
+        }
         const HeldValues next = run(*equation.bodies[1], values, runs);
+        stand_for(equation);
+        if (watcher.after_step && within_limit()) watcher.after_step(*alive, next);
         std::ranges::copy(next, values.begin());
     }
-    if (writer_.failed()) return {.values = {HeldValues(carries, Held{.plain = Atom(Value(0.0))})}, .alive = {}};
+    if (writer_.failed()) return {};
     require(guard, *alive, 1, equation,
             fmt::format("while_loop: condition '{}' still holds after {} steps, the loop's limit; raise the limit, or "
                         "see why it does not end.",
@@ -211,12 +230,14 @@ UnrolledBodies::Steps UnrolledBodies::steps_of(const Equation& equation, HeldVal
 HeldValues UnrolledBodies::while_loop(const Equation& equation, const HeldValues& operands,
                                       std::span<const ValueType> types, const Guard& guard) {
     const std::size_t carries = count(equation, "carries");
-    const Steps steps = steps_of(equation, operands, carries, guard);
-    HeldValues results(steps.values[0].begin(), steps.values[0].begin() + static_cast<std::ptrdiff_t>(carries));
-    for (std::size_t step = 0; step < steps.alive.size() && within_limit(); ++step) {
-        for (std::size_t i = 0; i < carries; ++i)
-            results[i] = writer_.choose(steps.alive[step], steps.values[step + 1][i], results[i], types[i]);
-    }
+    HeldValues results(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(carries));
+    const auto choose = [&](const Atom& alive, const HeldValues& next) {
+        for (std::size_t i = 0; i < carries; ++i) results[i] = writer_.choose(alive, next[i], results[i], types[i]);
+    };
+    const Steps steps = steps_of(equation, operands, guard, {choose, [&](const Atom&) { return results; }});
+    const std::size_t end = writer_.mark();
+    for (auto at = steps.ends.rbegin(); at != steps.ends.rend(); ++at)
+        writer_.may_skip(at->mark, end, at->runs, at->results, results);
     return results;
 }
 
@@ -228,16 +249,30 @@ Held UnrolledBodies::added(const Held& step, const Held& behind, const ValueType
     return writer_.lacking(fmt::format("the cotangents of {} add up on the host", with_article(type.kind)));
 }
 
+HeldValues UnrolledBodies::as_made(HeldValues cotangents, const Atom& mask) {
+    if (!writer_.varies(mask)) return cotangents;
+    for (Held& held : cotangents) {
+        for (const auto form : {&Held::plain, &Held::single}) {
+            std::optional<Atom>& atom = held.*form;
+            if (!atom || writer_.type(*atom).kind != ValueKind::Tensor || writer_.type(*atom).shape.rank() == 0)
+                continue;
+            atom = writer_("where", {mask, *atom, *atom});
+        }
+    }
+    return cotangents;
+}
+
 HeldValues UnrolledBodies::while_loop_pullback(const Equation& equation, const HeldValues& operands,
                                                std::span<const ValueType> types, const Guard& guard) {
     const std::size_t carries = count(equation, "carries");
     const auto moving = static_cast<std::size_t>(std::ranges::count_if(types.first(carries), can_move));
     const auto first = operands.end() - static_cast<std::ptrdiff_t>(moving);
-    const Steps steps = steps_of(equation, {operands.begin(), first}, carries, guard);
     const Graph& back = *equation.bodies[2];
     HeldValues cotangents(first, operands.end());
     for (std::size_t i = moving; i < back.outputs.size(); ++i)
         cotangents.push_back({.plain = Atom(zero_of(type_of(back, back.outputs[i])))});
+    Steps steps = steps_of(equation, {operands.begin(), first}, guard,
+                           {{}, [&](const Atom& runs) { return as_made(cotangents, runs); }});
     for (std::size_t step = steps.alive.size(); step-- > 0 && within_limit();) {
         const Atom& alive = steps.alive[step];
         HeldValues inputs = steps.values[step];
@@ -248,6 +283,11 @@ HeldValues UnrolledBodies::while_loop_pullback(const Equation& equation, const H
             if (i >= moving) before[i] = added(before[i], cotangents[i], type);
             cotangents[i] = writer_.choose(alive, before[i], cotangents[i], type);
         }
+        if (steps.ends.empty() || steps.ends.back().step != step) continue;
+        // Neither these steps nor the way back through them.
+        writer_.may_skip(steps.ends.back().mark, writer_.mark(), steps.ends.back().runs, steps.ends.back().results,
+                         cotangents);
+        steps.ends.pop_back();
     }
     return cotangents;
 }

@@ -2,6 +2,8 @@
 // The equations of bodies, written as often as they run.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -16,7 +18,8 @@ using Guard = std::optional<Atom>;
 
 class UnrolledBodies {
    public:
-    UnrolledBodies(UnrollWriter& writer, std::size_t most) : writer_(writer), most_(most) {}
+    UnrolledBodies(UnrollWriter& writer, std::size_t most, std::uint32_t block)
+        : writer_(writer), most_(most), block_(block) {}
 
     [[nodiscard]] Held held(const HeldValues& values, const Atom& atom) const;
     [[nodiscard]] HeldValues held(const HeldValues& values, std::span<const Atom> atoms) const;
@@ -44,12 +47,28 @@ class UnrolledBodies {
                                      std::span<const ValueType> types);
     /// Results of each step, in the order of the elements, as one.
     Held stacked(std::span<const Held> parts, const ValueType& type);
+    /// A step before which a block ends.
+    struct BlockEnd {
+        std::size_t step = 0;
+        std::size_t mark = 0;
+        Atom runs;           ///< whether the step runs, and the loop
+        HeldValues results;  ///< if no candidate goes on
+    };
     /// The values at the beginning of each step up to the limit, and whether that step runs.
     struct Steps {
         std::vector<HeldValues> values;
         std::vector<Atom> alive;
+        std::vector<BlockEnd> ends;
     };
-    Steps steps_of(const Equation& equation, HeldValues values, std::size_t carries, const Guard& guard);
+    struct Watcher {
+        std::function<void(const Atom& alive, const HeldValues& next)> after_step;
+        std::function<HeldValues(const Atom& runs)> results_so_far;
+    };
+    Steps steps_of(const Equation& equation, HeldValues values, const Guard& guard, const Watcher& watcher);
+    [[nodiscard]] bool is_block_end(std::size_t step, std::size_t limit, const Atom& runs) const;
+    /// Cotangents as tensors of kernels, which can be copied: those that come in may be data.
+    HeldValues as_made(HeldValues cotangents, const Atom& mask);
+    void stand_for(const Equation& equation);
     void require(const Guard& guard, const Atom& value, std::int64_t below, const Equation& equation,
                  std::string message, bool is_input);
     /// Whether it goes on: there may be more equations, and nothing failed.
@@ -58,6 +77,7 @@ class UnrolledBodies {
 
     UnrollWriter& writer_;
     std::size_t most_;
+    std::uint32_t block_;
 };
 
 }  // namespace yolk::hyper::population

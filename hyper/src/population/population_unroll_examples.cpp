@@ -74,9 +74,10 @@ bool UnrolledExamples::needs(const std::string& group) const {
 }
 
 UnrolledExamples UnrolledExamples::create(std::span<const TracedExample* const> originals,
-                                          const ParameterSet& parameters, bool examples_change, std::size_t most) {
+                                          const ParameterSet& parameters, bool examples_change,
+                                          const UnrollOptions& options) {
     UnrolledExamples made;
-    made.options_.most = most;
+    made.options_ = options;
     const Graph& graph = originals.front()->graph;
     if (!may_unroll(graph)) return made;
     for (const GraphParameter& parameter : graph.parameters) {
@@ -116,8 +117,7 @@ bool UnrolledExamples::try_once(std::span<const TracedExample* const> originals,
         return false;
     }
     commit();
-    ExampleGroup group{
-        .examples = *views, .indices = {}, .uniform = uniformity_of(*views, examples_change), .rolled = {}};
+    ExampleGroup group{.examples = *views, .indices = {}, .uniform = uniformity_of(*views, examples_change)};
     const PlacedGraph placed = place_group(group, possible_sources(form_.graph, parameters));
     return !add_those_on_host(form_, placed, of_original_);
 }

@@ -20,7 +20,7 @@ class UnrolledExamples {
     /// says why.
     [[nodiscard]] static UnrolledExamples create(std::span<const TracedExample* const> originals,
                                                  const ParameterSet& parameters, bool examples_change,
-                                                 std::size_t most);
+                                                 const UnrollOptions& options);
     /// Others in their places, of the same structure; they count once commit() is called. Errors: what an equation on
     /// new data refuses.
     [[nodiscard]] Result<std::vector<ExampleView>> take(std::span<const TracedExample* const> originals);
@@ -29,6 +29,7 @@ class UnrolledExamples {
     [[nodiscard]] bool empty() const noexcept { return owned_.empty(); }
     [[nodiscard]] std::vector<ExampleView> examples() const { return views_of(owned_); }
     [[nodiscard]] const Rolled& rolled() const noexcept { return rolled_; }
+    [[nodiscard]] const std::vector<Skip>& skips() const noexcept { return form_.skips; }
     /// Equations that unrolling made read the group, and their values are not known but where it varies.
     [[nodiscard]] bool needs(const std::string& group) const;
 

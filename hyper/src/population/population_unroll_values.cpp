@@ -219,6 +219,11 @@ UnrollWriter::Written UnrollWriter::finish(std::vector<Atom> outputs, std::vecto
         }
     };
     mark(graph.outputs);
+    std::multimap<VariableId, VariableId> stand_ins;  // by the result that they may become
+    for (const Skip& skip : skips_) {
+        read[skip.goes_on.value] = true;
+        for (const auto& [before, behind] : skip.results) stand_ins.emplace(behind, before);
+    }
     std::vector<Equation> kept;
     for (std::size_t i = graph.equations.size(); i-- > 0;) {
         Equation& equation = graph.equations[i];
@@ -227,6 +232,10 @@ UnrollWriter::Written UnrollWriter::finish(std::vector<Atom> outputs, std::vecto
         const Origin of = origin != origins_.end() ? origin->second : Origin{.copied = true};
         if (of.droppable && !is_read && !has_effects(equation)) continue;
         mark(equation.operands);
+        for (const VariableId id : equation.results) {
+            for (auto [at, end] = stand_ins.equal_range(id); at != end && read[id.value]; ++at)
+                read[at->second.value] = true;
+        }
         written.makers.push_back(of.maker);
         written.copied.push_back(of.copied);
         kept.push_back(std::move(equation));
@@ -235,7 +244,49 @@ UnrollWriter::Written UnrollWriter::finish(std::vector<Atom> outputs, std::vecto
     std::ranges::reverse(written.makers);
     std::reverse(written.copied.begin(), written.copied.end());
     graph.equations = std::move(kept);
+    written.skips = placed_skips(graph, read);
     return written;
+}
+
+void UnrollWriter::may_skip(std::size_t from, std::size_t to, const Atom& goes_on, std::span<const Held> before,
+                            std::span<const Held> behind) {
+    const auto* asked = std::get_if<VariableId>(&goes_on);
+    if (failed() || asked == nullptr) return;
+    Skip skip{.first = from, .end = to, .goes_on = *asked};
+    const auto variable = [](const std::optional<Atom>& atom) {
+        return atom ? std::get_if<VariableId>(&*atom) : nullptr;
+    };
+    for (std::size_t i = 0; i < behind.size(); ++i) {
+        for (const auto form : {&Held::plain, &Held::single}) {
+            const auto *first = variable(before[i].*form), *then = variable(behind[i].*form);
+            if (then == nullptr || (first != nullptr && *first == *then)) continue;
+            if (first == nullptr) return;  // there is nothing to take in its place
+            skip.results.emplace_back(*first, *then);
+        }
+    }
+    skips_.push_back(std::move(skip));
+}
+
+std::vector<Skip> UnrollWriter::placed_skips(const Graph& graph, const std::vector<bool>& read) const {
+    std::vector<std::size_t> firsts;  // by equation, ascending
+    for (const Equation& equation : graph.equations) {
+        const std::size_t before = firsts.empty() ? 0 : firsts.back();
+        firsts.push_back(equation.results.empty() ? before : equation.results.front().value);
+    }
+    const auto place = [&](std::size_t mark) {
+        return static_cast<std::size_t>(std::ranges::lower_bound(firsts, mark) - firsts.begin());
+    };
+    std::vector<Skip> placed;
+    for (Skip skip : skips_) {
+        skip.first = place(skip.first);
+        skip.end = place(skip.end);
+        std::erase_if(skip.results, [&](const auto& result) { return !read[result.second.value]; });
+        if (skip.first < skip.end) placed.push_back(std::move(skip));
+    }
+    // The longer first.
+    std::ranges::stable_sort(
+        placed, [](const Skip& a, const Skip& b) { return a.first != b.first ? a.first < b.first : a.end > b.end; });
+    return placed;
 }
 
 }  // namespace yolk::hyper::population

@@ -5,12 +5,14 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "graph_copy.hpp"
+#include "population_unroll.hpp"
 #include "yolk/hyper/transforms.hpp"
 
 namespace yolk::hyper::population {
@@ -76,10 +78,18 @@ class UnrollWriter {
                bool literals_are_shared);
     [[nodiscard]] static bool is_logic(const Equation& equation);
 
+    /// Where the next equation will be, for `may_skip`.
+    [[nodiscard]] std::size_t mark() const noexcept { return varies_.size(); }
+    /// What was written from one mark to the other is needed only where `goes_on` is not 0 for a candidate; otherwise
+    /// each of `behind` equals its `before`. One within another is told first.
+    void may_skip(std::size_t from, std::size_t to, const Atom& goes_on, std::span<const Held> before,
+                  std::span<const Held> behind);
+
     struct Written {
         Graph graph;
         std::vector<std::size_t> makers{};  ///< by equation
         std::vector<bool> copied{};         ///< by equation: the original's own
+        std::vector<Skip> skips{};
     };
     /// Without what nothing reads.
     [[nodiscard]] Written finish(std::vector<Atom> outputs, std::vector<std::string> names) &&;
@@ -93,6 +103,9 @@ class UnrollWriter {
     Atom less_beside(const Atom& x, const Atom& number, bool x_is_first, bool is_shared);
     Held select(std::span<const Held> operands, const ValueType& type);
 
+    /// Of marks, the skips' places in the finished graph, without results that nothing reads.
+    [[nodiscard]] std::vector<Skip> placed_skips(const Graph& graph, const std::vector<bool>& read) const;
+
     struct Origin {
         std::size_t maker = 0;
         bool copied = false;
@@ -105,6 +118,7 @@ class UnrollWriter {
     bool copied_ = true;
     std::size_t made_ = 0, made_of_data_ = 0;
     std::optional<Failure> failure_{};
+    std::vector<Skip> skips_{};  ///< first and end are marks
 };
 
 }  // namespace yolk::hyper::population

@@ -34,6 +34,8 @@ struct TracedExample {
 
 /// Equations that branches and loops of one graph may become (docs/adr/0028-loops-of-populations-are-unrolled.md).
 inline constexpr std::uint32_t kMostUnrolled = 4096;
+/// PopulationOptions::loop_block.
+inline constexpr std::uint32_t kLoopBlock = 8;
 
 struct PopulationOptions {
     /// Candidates x examples at once, at most; at least one candidate. 0: as many as have their intermediate values in
@@ -51,6 +53,10 @@ struct PopulationOptions {
     /// Branches and loops become equations of kernels, step by step, up to this number of them in a graph. One that
     /// would be more calls its bodies on the host for each candidate and example, and `fallbacks` says so. 0: all do.
     std::uint32_t most_unrolled = kMostUnrolled;
+    /// Steps of a `while_loop` after which the device is asked whether a candidate goes on; it is asked again after
+    /// twice as many, and so on. The steps behind the last one that a candidate takes are not computed. 0: it is never
+    /// asked, and all steps up to the limit are computed. The values are the same.
+    std::uint32_t loop_block = kLoopBlock;
     /// PopulationOutputs::plain in place of its values: for scores alone, where no caller looks at predictions.
     bool plain_outputs = false;
 };
