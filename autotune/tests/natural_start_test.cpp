@@ -10,22 +10,21 @@
 #include <vector>
 
 #include "covariance.hpp"
+#include "natural_constants.hpp"
 #include "surfaces.hpp"
-#include "yolk/autotune/natural_settings.hpp"
 #include "yolk/autotune/tuner.hpp"
 
 namespace yolk::autotune {
 namespace {
 
-const std::size_t kFirst = static_cast<std::size_t>(NaturalSettings{}.first);
+constexpr std::size_t kFirst = kFirstOfNatural;
 
 /// The variance that each candidate keeps after the `known` were measured, by a solve of the whole.
 std::vector<double> variances_after(const CandidateSet& candidates, const std::vector<std::size_t>& known) {
-    const NaturalSettings settings;
     const Covariance covariance(candidates,
-                                {.linear_share = settings.linear_share, .residual_share = 1.0 - settings.linear_share});
+                                {.linear_share = natural::kLinearShare, .residual_share = 1.0 - natural::kLinearShare});
     const auto n = static_cast<Eigen::Index>(known.size());
-    Eigen::MatrixXd a = Eigen::MatrixXd::Identity(n, n) * (settings.noise * settings.noise);
+    Eigen::MatrixXd a = Eigen::MatrixXd::Identity(n, n) * (natural::kNoise * natural::kNoise);
     for (Eigen::Index i = 0; i < n; ++i) {
         for (Eigen::Index j = 0; j < n; ++j)
             a(i, j) += covariance.between(known[static_cast<std::size_t>(i)], known[static_cast<std::size_t>(j)]);

@@ -207,16 +207,6 @@ TEST_P(tune_live, a_sister_answers_and_a_prior_says_what_to_try) {
     ASSERT_EQ(run({"table", "import", file}).code, 0);
     const Ran sister = run({"table", "explain", "reduce outer=256 columns=64", "--json"});
     EXPECT_EQ(sister.last()["answer"], "same architecture") << sister.out;
-
-    const std::string prior = (folder_ / "trained.json").string();
-    const Ran trained = run({"prior", "train", recorded, "--generations", "0", "--out", prior});
-    ASSERT_EQ(trained.code, 0) << trained.err;
-    const Ran explained = run({"table", "explain", "reduce outer=256 columns=64", "--prior", prior});
-    EXPECT_THAT(explained.out, HasSubstr("begins there, a plan does not take it"));
-    EXPECT_EQ(run({"table", "explain", "reduce outer=256 columns=64", "--prior", recorded}).code, 2);
-    const Ran tuned = run(shapes({"--budget", "6", "--again", "--prior", prior, "--json", "--quiet"}));
-    ASSERT_EQ(tuned.code, 0) << tuned.err;
-    EXPECT_EQ(tuned.last()["measured"], 6);
 }
 
 TEST_P(tune_live, an_interrupt_keeps_what_was_learned) {

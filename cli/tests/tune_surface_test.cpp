@@ -119,50 +119,6 @@ TEST_F(tune_surface, learning_rate_reaches_the_steps) {
 }
 
 // What another device recorded makes the first measurements good; the surface itself is not admitted among the others.
-// Train on recordings, begin from the result.
-TEST_F(tune_surface, a_prior_is_trained_and_begun_from) {
-    write_text(folder_ / "far.csv", small_surface(0.1));
-    const std::string prior = (folder_ / "prior.json").string();
-    const std::vector<std::string> command{"tune",
-                                           "prior",
-                                           "train",
-                                           (folder_ / "there.csv").string(),
-                                           (folder_ / "far.csv").string(),
-                                           "--out",
-                                           prior,
-                                           "--generations",
-                                           "2",
-                                           "--population",
-                                           "4",
-                                           "--budget",
-                                           "12",
-                                           "--json"};
-    const Ran trained = run_command(command);
-    ASSERT_EQ(trained.code, 0) << trained.err;
-    EXPECT_EQ(trained.lines().size(), 3U) << trained.out;  // one a generation, and the outcome
-    EXPECT_EQ(trained.last()["train_prior"], prior);
-    EXPECT_EQ(trained.last()["spaces"][0]["configurations"], 64);
-    EXPECT_EQ(trained.last()["held_out"], 0);
-    const std::vector<std::byte> bytes = read_file(prior, 1U << 20U).value();
-    ASSERT_EQ(run_command(command).code, 0);
-    EXPECT_EQ(read_file(prior, 1U << 20U).value(), bytes);  // the seed decides
-    const Ran begun = tune({"--prior", prior, "--budget", "10", "--repeats", "2", "--json"});
-    ASSERT_EQ(begun.code, 0) << begun.err;
-    EXPECT_GT(begun.last()["mean"][0], 0.9);
-
-    const std::string here = (folder_ / "here.csv").string();
-    const auto refused = [](const std::vector<std::string>& arguments, const char* part) {
-        const Ran ran = run_command(arguments);
-        EXPECT_EQ(ran.code, 2) << ran.out;
-        EXPECT_THAT(ran.err, HasSubstr(part));
-    };
-    refused({"tune", "prior", "train", here}, "--out is required");
-    refused({"tune", "prior", "train", here, "--out", prior, "--population", "3"}, "come in pairs");
-    refused({"tune", "surface", here, "--prior", here}, "is not a prior over devices");
-    refused({"tune", "surface", here, "--prior", prior, "--strategy", "random"},
-            "--prior has no effect here: it goes with --strategy natural");
-}
-
 TEST_F(tune_surface, transfers) {
     const Ran warm = tune({"--transfer", (folder_ / "there.csv").string(), (folder_ / "here.csv").string(), "--budget",
                            "10", "--repeats", "2", "--json"});

@@ -115,7 +115,7 @@ Acquisition PosteriorSearch::acquisition(double best) const {
     const Moments now = moments();
     return {.best = best,
             .level = now.level,
-            .deviation = options_.exploration * now.deviation,
+            .deviation = now.deviation,
             .prior = options_.mean,
             .history = &history_,
             .weight = options_.weight};

@@ -40,7 +40,6 @@ struct PosteriorOptions {
     std::vector<double> mean = {};         ///< one per candidate; empty: 0
     double scale_count = 0.0;              ///< how many values it is worth that their deviation is 1
     std::vector<std::size_t> fit_at = {};  ///< counts of measurements at which the covariance is fitted to them
-    double exploration = 1.0;              ///< factor on the deviations in the expected improvement
     double weight = 1.0;                   ///< of its log expected improvement, beside another search's
     /// What a value is above the median of those known at the last fit counts so much: how bad the bad ones are says
     /// little about where the best is. 1: they are learned as they are.
