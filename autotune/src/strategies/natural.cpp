@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "failure_odds.hpp"
 #include "guard.hpp"
 #include "hedged_search.hpp"
 #include "natural_constants.hpp"
@@ -31,6 +32,11 @@ constexpr double kSlopeAboveMedian = 0.25;
 /// The first measurements are the least certain among this many candidates, drawn once. 64 and 2048 are not worse
 /// beyond their errors.
 constexpr std::size_t kDrawn = 512;
+
+/// A first candidate's deviation is weighed by this power of its chance to work, which is taken to be at least so much.
+/// 1, 2 and 4 are alike (docs/adr/0032).
+constexpr double kChancePower = 2.0;
+constexpr double kLeastChance = 0.01;
 
 /// Of the second model's log expected improvement, the first one's is 1 (docs/adr/0032).
 constexpr double kSecondWeight = 2.0;
@@ -120,7 +126,7 @@ class Natural final : public Strategy {
         guard_->scaled(warm_->first().moments().deviation);
     }
     [[nodiscard]] std::size_t portfolio_size() const {
-        return std::min(natural::kPortfolio, context_.prior->portfolio.size());
+        return std::min(natural::kMostOfPortfolio, context_.prior->portfolio.size());
     }
     [[nodiscard]] std::unique_ptr<PosteriorSearch> regression(PosteriorOptions options) const {
         return std::make_unique<PosteriorSearch>(*context_.candidates, *context_.history, std::move(options),
@@ -136,12 +142,15 @@ class Natural final : public Strategy {
         return cold_.propose(*context_.candidates, natural::kLocalEvery);
     }
     /// Of some that are drawn, so that seeds differ: a greedy D-optimal design (each step multiplies the determinant of
-    /// the measurements' covariance by what is left of the candidate's variance). None where all that were drawn are
-    /// known.
+    /// the measurements' covariance by what is left of the candidate's variance), away from what fails. None where all
+    /// that were drawn are known.
     [[nodiscard]] std::optional<std::size_t> least_certain() {
         std::erase_if(drawn_, [this](std::size_t c) { return context_.history->known(c); });
         if (drawn_.empty()) return std::nullopt;
-        return cold_.first().least_certain(drawn_);
+        std::vector<double> weights =
+            odds_of_failure(cold_.first().covariance(), natural::kNoise, *context_.history, drawn_);
+        for (double& weight : weights) weight = std::pow(std::max(1.0 - weight, kLeastChance), kChancePower);
+        return cold_.first().least_certain(drawn_, weights);
     }
 
     StrategyContext context_;

@@ -54,6 +54,7 @@ class PosteriorSearch {
 
     void add(std::size_t candidate, double value);
     [[nodiscard]] std::size_t count() const noexcept { return measured_.size(); }
+    [[nodiscard]] const Covariance& covariance() const noexcept { return covariance_; }
 
     /// Level and deviation of what was added.
     struct Moments {
@@ -74,8 +75,8 @@ class PosteriorSearch {
     /// The same of the weighted sum of this one's log expected improvement and of `second`'s.
     [[nodiscard]] std::optional<std::size_t> most_promising_with(const PosteriorSearch& second, double best,
                                                                  std::span<const std::size_t> among = {}) const;
-    /// The one of `among` with the largest deviation, the first of equal ones; `among` is not empty.
-    [[nodiscard]] std::size_t least_certain(std::span<const std::size_t> among) const;
+    /// The one of `among` with the largest deviation times its weight, the first of equal ones; `among` is not empty.
+    [[nodiscard]] std::size_t least_certain(std::span<const std::size_t> among, std::span<const double> weights) const;
     /// What it says of improving on the value `best`, valid until the next add().
     [[nodiscard]] Opinion opinion(double best) const;
 
