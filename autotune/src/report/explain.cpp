@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "yolk/autotune/architecture.hpp"
+#include "yolk/autotune/live_surface.hpp"
 #include "yolk/autotune/portfolio.hpp"
 #include "yolk/autotune/user_kernel.hpp"
 #include "yolk/oracle/named_problem.hpp"
@@ -119,7 +120,8 @@ Result<ShapeQuestion> shape_question(const Device& device, std::string_view text
     YOLK_TRY_VOID(probe(device));
     TuningSpace space = problem->space(device.usable_info());
     TuningKey key = tuning_key(device.info(), space);
-    return ShapeQuestion{std::move(space), std::move(key), problem->default_configuration(device.usable_info())};
+    YOLK_TRY(Configuration untuned, untuned_configuration(device, *problem));
+    return ShapeQuestion{std::move(space), std::move(key), std::move(untuned)};
 }
 
 Result<std::vector<SourceAnswer>> explain(const ShapeQuestion& question, const TuningFile& file) {
