@@ -17,32 +17,32 @@ std::size_t borne(Guard& guard, Trust trust, double warm_density = 0.0, double c
 }
 
 TEST(guard, bears_the_longer_the_better_the_recorded_devices_agree) {
-    Guard close({}, kResidual);
+    Guard close(kResidual);
     EXPECT_EQ(borne(close, Trust::Full), 48U);
-    Guard far({}, 0.7);
+    Guard far(0.7);
     EXPECT_EQ(borne(far, Trust::Full), 8U);
     EXPECT_EQ(borne(far, Trust::Half), 8U);
     EXPECT_EQ(far.trust(), Trust::None);
 }
 
 TEST(guard, doubts_a_prior_whose_residual_is_too_small_for_the_device) {
-    Guard like({}, kResidual);
+    Guard like(kResidual);
     like.scaled(1.4);  // variance 1.96
     EXPECT_EQ(borne(like, Trust::Full), 48U);
-    Guard unlike({}, kResidual);
+    Guard unlike(kResidual);
     unlike.scaled(1.5);  // variance 2.25
     EXPECT_EQ(borne(unlike, Trust::Full), 8U);
 }
 
 TEST(guard, doubts_a_prior_that_predicts_worse_than_a_cold_search) {
-    Guard worse({}, kResidual);
+    Guard worse(kResidual);
     EXPECT_EQ(borne(worse, Trust::Full, -1.5, 0.0), 8U);
-    Guard hardly({}, kResidual);
+    Guard hardly(kResidual);
     EXPECT_EQ(borne(hardly, Trust::Full, -0.5, 0.0), 48U);
 }
 
 TEST(guard, only_the_prior_s_own_gains_count_for_it) {
-    Guard guard({}, kResidual);
+    Guard guard(kResidual);
     guard.scaled(2.0);
     double value = 1.0;
     for (int i = 0; i < 60; ++i) guard.measured(value -= 0.02, 0.0, 0.0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Live surfaces and searches on devices, with problems some of whose configurations are wrong on purpose.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <thread>
 
 #include "table_folder.hpp"
+#include "yolk/autotune/explain.hpp"
 #include "yolk/autotune/live_surface.hpp"
 #include "yolk/autotune/recorded_surface.hpp"
 #include "yolk/autotune/recording.hpp"
@@ -202,6 +204,24 @@ TEST_P(live, searches_that_end_too_early_are_gone_on_with) {
         chosen = !choices.empty();
     }
     EXPECT_LT(runs, 8U);
+}
+
+// Where the heuristic's configuration cannot be planned (its loops are longer than this driver's limit), a plan takes
+// another one, and so does the search.
+TEST_P(live, begins_with_what_an_untuned_plan_takes) {
+    for (const std::uint32_t columns : {40U, 32U * 65534U + 1U, 64U * 65534U + 1U}) {
+        const ReduceDesc desc{.operation = ReduceOperation::Sum, .outer = 1, .columns = columns};
+        const auto problem = *oracle::make_problem(desc);
+        ASSERT_OK_AND_ASSIGN(const ReducePlan plan, plan_reduce(device(), desc));
+        ASSERT_OK_AND_ASSIGN(const auto surface, LiveSurface::create(device(), dispatcher(), *problem, {}));
+        const Configuration first = surface->configuration(surface->heuristic());
+        EXPECT_EQ(first, space_of(device().usable_info(), desc).configuration(plan.config())) << columns;
+        ASSERT_OK_AND_ASSIGN(const LiveMeasurement measured, surface->run(surface->heuristic()));
+        EXPECT_FALSE(measured.milliseconds.empty()) << columns << ": " << measured.reason;
+        ASSERT_OK_AND_ASSIGN(const ShapeQuestion question,
+                             shape_question(device(), fmt::format("reduce outer=1 columns={}", columns)));
+        EXPECT_EQ(question.heuristic, first) << columns;
+    }
 }
 
 TEST_P(live, times_rotate_among_sets_of_buffers) {

@@ -162,6 +162,7 @@ TEST(recorded_surface, broken_files_are_told) {
     refuses("", "is empty");
     refuses("{\"results\": [", "not valid JSON");
     refuses("{\"a\": 1}", "no recorded surface");
+    refuses("{\"yolk_prior\": 2, \"spaces\": []}", "is a trained prior of an older Yolk");
     refuses("[]", "no configuration");
     refuses("[1]", "entry 0");
     refuses(R"([{"a": 1, "time": 1}, {"time": 2}])", "entry 1: there is no value of parameter 'a'");

@@ -146,6 +146,23 @@ TEST(transfer, a_sparse_recording_is_filled_by_a_regression) {
     EXPECT_LT(below, above);
 }
 
+// Parameters are matched by name and values by equality, in whatever order.
+TEST(transfer, candidates_are_matched_by_name) {
+    std::vector<RecordedSurface> others;
+    for (const double device : {0.0, 0.5}) others.push_back(tiled_product(device));
+    const CandidateSet& known = others.front().candidates();
+    const auto theirs = known.space().parameters();
+    std::vector<Parameter> reversed(theirs.rbegin(), theirs.rend());
+    const CandidateSet target = CandidateSet::of(Space::create(std::move(reversed)).value(), 100000, 1).value();
+    const DevicePrior plain = make_prior(known, others).value();
+    const DevicePrior prior = make_prior(target, others).value();
+    ASSERT_EQ(prior.mean.size(), target.size());
+    for (std::size_t c = 0; c < target.size(); c += 37) {
+        const Choice choice(std::make_reverse_iterator(target[c].end()), std::make_reverse_iterator(target[c].begin()));
+        EXPECT_DOUBLE_EQ(prior.mean[c], plain.mean[*known.find(choice)]);
+    }
+}
+
 TEST(transfer, other_spaces_are_refused) {
     const RecordedSurface target = tiled_product();
     EXPECT_FALSE(make_prior(target.candidates(), {}));

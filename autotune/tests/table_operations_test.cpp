@@ -83,7 +83,7 @@ TEST_P(shape_questions, a_pinned_choice_answers) {
         ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(folder / "table.sqlite"));
         ASSERT_OK_AND_ASSIGN(const ShapeQuestion question, shape_question(device(), "optimizer elements=450"));
         const auto answering = [&]() -> std::string {
-            const auto sources = explain(question, file, std::nullopt);
+            const auto sources = explain(question, file);
             for (const SourceAnswer& source : sources.value()) {
                 if (source.answers) return source.source;
             }
@@ -97,12 +97,11 @@ TEST_P(shape_questions, a_pinned_choice_answers) {
                              pin_choice(file, question, StoredConfiguration{{"workgroup_size", 4}}));
         EXPECT_TRUE(pinned.pinned);
         ASSERT_OK(forget_shapes(file, "all"));
-        ASSERT_OK(
-            file.put({.key = question.key, .configuration = pinned.configuration, .reopened = true}, std::nullopt));
-        EXPECT_EQ(answering(), "exact") << "plans go on taking it";
+        ASSERT_OK(file.put({.key = question.key, .configuration = pinned.configuration}, std::nullopt));
+        EXPECT_EQ(answering(), "exact");
         ASSERT_OK_AND_ASSIGN(const TuningChoice taken, pin_choice(file, question, std::nullopt));
         EXPECT_EQ(taken.configuration, pinned.configuration) << "what plans take is what is pinned";
-        EXPECT_FALSE(taken.reopened);
+        EXPECT_TRUE(taken.pinned);
         EXPECT_EQ(answering(), "exact");
     }
     std::filesystem::remove_all(folder);

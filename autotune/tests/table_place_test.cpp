@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies where a tuning table is wanted: other programs' files, damaged tables, tables of an older Yolk.
+// What lies where a tuning table is wanted: other programs' files, damaged tables, tables of another version.
 #include <gmock/gmock.h>
 #include <sqlite3.h>
 #include <sys/wait.h>
@@ -97,10 +97,6 @@ class table_place : public TableFolder {
             file.add(some_key(),
                      {.configuration = {{"rows_per_workgroup", 4}}, .milliseconds = kInvalidCost, .reason = "wrong"}));
     }
-    void make_version_1() const {
-        make_table();
-        sql("ALTER TABLE choices DROP COLUMN reopened; PRAGMA user_version=1");
-    }
 };
 
 TEST_F(table_place, with_another_programs_file_is_refused_and_left_as_it_is) {
@@ -170,72 +166,31 @@ TEST_F(table_place, with_a_damaged_table_of_ours_is_set_aside) {
     }
 }
 
-TEST_F(table_place, with_a_table_of_version_1_loses_times_and_reopens_choices) {
-    make_version_1();
-    ASSERT_OK_AND_ASSIGN(const auto file, TuningFile::open_existing(table()));
-    ASSERT_TRUE(file);
-    ASSERT_OK_AND_ASSIGN(const auto samples, file->samples(some_key()));
-    ASSERT_THAT(samples, SizeIs(1));
-    EXPECT_EQ(samples[0].reason, "wrong");
-    ASSERT_OK_AND_ASSIGN(auto choices, file->choices());
-    ASSERT_THAT(choices, SizeIs(2));
-    EXPECT_TRUE(choices[0].reopened);
-    EXPECT_FALSE(choices[1].reopened);
-    EXPECT_TRUE(choices[1].pinned);
-    // Plans take both; the tuner has one shape to do again, and begins with what it had.
-    EXPECT_THAT(usable_choices(choices, {}, some_key().device).entries(), SizeIs(2));
-    const TuningSpace space = some_space();
-    const KnownChoices open = known_choices(choices, some_key(), space);
-    EXPECT_FALSE(open.exact);
-    ASSERT_FALSE(open.to_validate.empty());
-    EXPECT_EQ(open.to_validate[0], some_choice(some_key(), 32, 1.0).configuration);
-    EXPECT_TRUE(known_choices(choices, some_key(513), space).exact);
-    // What is measured now goes over it, though it is slower in units of the heuristic; and is final.
-    ASSERT_OK_AND_ASSIGN(const bool written, file->put(some_choice(some_key(), 64, 1.9), std::nullopt));
-    EXPECT_TRUE(written);
-    ASSERT_OK_AND_ASSIGN(choices, file->choices());
-    EXPECT_FALSE(choices[0].reopened);
-    ASSERT_OK(file->add(some_key(), {.configuration = {{"rows_per_workgroup", 8}}, .milliseconds = 0.28}));
-    ASSERT_OK_AND_ASSIGN(const TuningFile again, TuningFile::open(table()));
-    ASSERT_OK_AND_ASSIGN(const auto kept, again.samples(some_key()));
-    EXPECT_THAT(kept, SizeIs(2));
-}
-
-// Versions 2 and 3 have the same tables: the Yolk that made one goes on using it, and what it wrote in words of its own
-// is passed over by this one, and kept.
-TEST_F(table_place, with_a_table_of_version_2_is_shared_as_it_is) {
+TEST_F(table_place, with_a_table_of_another_version_is_refused_and_left_as_it_is) {
     make_table();
-    TuningKey old = some_key(1024);
-    old.shape.variant = "f32, operation 2";
-    {
-        ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
-        ASSERT_OK(file.put(some_choice(old, 32, 1.0), std::nullopt));
-        ASSERT_OK(file.quarantine({old, {{"rows_per_workgroup", 4}}, "wrong"}));
+    for (const int version : {1, 2, 3, 5, 9}) {
+        sql("PRAGMA user_version=" + std::to_string(version) +
+            "; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE");
+        expect_left_alone();
+        EXPECT_THAT(TuningFile::open(table()).error().message,
+                    HasSubstr("is a tuning table of version " + std::to_string(version) + ", and this Yolk reads"));
     }
-    sql("PRAGMA user_version=2");
+    sql("PRAGMA user_version=4");
     ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
-    ASSERT_OK(file.put(some_choice(some_key(), 16, 0.5), some_choice(some_key(), 32, 1.0).configuration));
-    EXPECT_EQ(number("PRAGMA user_version"), 2);
-    EXPECT_EQ(number("SELECT count(*) FROM choices c JOIN keys k ON k.id=c.key WHERE k.variant='f32, operation 2'"), 1);
-    EXPECT_EQ(number("SELECT count(*) FROM quarantine"), 1);
     ASSERT_OK_AND_ASSIGN(const auto choices, file.choices());
-    EXPECT_THAT(choices, SizeIs(3));
-    EXPECT_EQ(files_beside(), 0U);
+    EXPECT_THAT(choices, SizeIs(2));
 }
 
-// A newer Yolk has added columns and a table, and writes values that nobody has heard of.
-TEST_F(table_place, with_a_table_of_a_newer_yolk_is_shared_as_it_is) {
+// Another Yolk has added columns and a table, and writes values that nobody has heard of.
+TEST_F(table_place, with_what_another_yolk_has_added_is_shared_as_it_is) {
     make_table();
     sql("ALTER TABLE choices ADD COLUMN energy REAL; ALTER TABLE samples ADD COLUMN clock INTEGER NOT NULL DEFAULT 7;"
-        "CREATE TABLE format(least INTEGER NOT NULL); INSERT INTO format VALUES(4); CREATE TABLE moods(mood TEXT);"
-        "INSERT INTO moods VALUES('calm');"
+        "CREATE TABLE moods(mood TEXT); INSERT INTO moods VALUES('calm');"
         "INSERT INTO keys VALUES(77,'device','driver 1','reduce','newer','operation=max','[512,64]');"
-        "INSERT INTO choices VALUES(77,'{\"tile\":{\"m\":8}}',1.0,2.0,3.0,0.1,9,0,1,0,5.5);"
+        "INSERT INTO choices VALUES(77,'{\"tile\":{\"m\":8}}',1.0,2.0,3.0,0.1,9,0,1,5.5);"
         "INSERT INTO samples(key,configuration,milliseconds,reason,stage,written,clock) "
-        "VALUES(77,'{\"tile\":{\"m\":8}}',1.0,'','search',1,9);"
-        "PRAGMA user_version=9");
+        "VALUES(77,'{\"tile\":{\"m\":8}}',1.0,'','search',1,9)");
     ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
-    EXPECT_EQ(file.path(), table());
     ASSERT_OK(file.put(some_choice(some_key(), 16, 0.5), some_choice(some_key(), 32, 1.0).configuration));
     ASSERT_OK(file.add(some_key(), {.configuration = {{"rows_per_workgroup", 2}}, .milliseconds = 2.0}));
     ASSERT_OK_AND_ASSIGN(const auto choices, file.choices());
@@ -243,8 +198,7 @@ TEST_F(table_place, with_a_table_of_a_newer_yolk_is_shared_as_it_is) {
     const TuningTable usable = usable_choices(choices, {}, some_key().device);
     EXPECT_THAT(usable.entries(), SizeIs(2));
     EXPECT_EQ(usable.entries()[0].configuration[1].second, 16U);
-    // The newer one's are all there, and it goes on.
-    EXPECT_EQ(number("PRAGMA user_version"), 9);
+    // The other one's are all there, and it goes on.
     EXPECT_EQ(number("SELECT count(*) FROM choices WHERE key=77 AND energy=5.5"), 1);
     EXPECT_EQ(number("SELECT count(*) FROM samples WHERE key=77 AND clock=9"), 1);
     EXPECT_EQ(number("SELECT count(*) FROM moods"), 1);
@@ -252,31 +206,18 @@ TEST_F(table_place, with_a_table_of_a_newer_yolk_is_shared_as_it_is) {
     EXPECT_EQ(files_beside(), 0U);
 }
 
-// Where the newer one means something else by its columns, neither touches the other's table.
-TEST_F(table_place, with_a_table_of_a_newer_yolk_that_must_not_be_used_is_left_alone) {
-    for (const char* change :
-         {"CREATE TABLE format(least INTEGER NOT NULL); INSERT INTO format VALUES(9)",
-          "ALTER TABLE choices RENAME COLUMN milliseconds TO seconds", "ALTER TABLE samples RENAME TO runs",
-          "DROP TABLE quarantine; CREATE TABLE quarantine(key INTEGER NOT NULL, configuration TEXT "
-          "NOT NULL, reason TEXT NOT NULL, written INTEGER NOT NULL, who TEXT NOT NULL)"}) {
-        make_table();
-        sql(std::string(change) +
-            "; PRAGMA user_version=9; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE");
-        const std::string before = bytes();
-        ASSERT_OK_AND_ASSIGN(const auto nothing, TuningFile::open_existing(table()));
-        EXPECT_FALSE(nothing) << change;
-        {
-            ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
-            EXPECT_EQ(file.path(), table().string() + ".version-4");
-            ASSERT_OK(file.put(some_choice(some_key(), 8, 1.0), std::nullopt));
-        }
-        ASSERT_OK_AND_ASSIGN(const auto again, TuningFile::open_existing(table()));
-        ASSERT_TRUE(again);
-        ASSERT_OK_AND_ASSIGN(const auto choices, again->choices());
-        EXPECT_THAT(choices, SizeIs(1));
-        EXPECT_EQ(bytes(), before) << change;
-        for (const auto& entry : std::filesystem::directory_iterator(folder_)) std::filesystem::remove(entry.path());
-    }
+// A shape in words of an older Yolk is passed over and kept.
+TEST_F(table_place, keeps_rows_in_other_words) {
+    make_table();
+    TuningKey old = some_key(1024);
+    old.shape.variant = "f32, operation 2";
+    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+    ASSERT_OK(file.put(some_choice(old, 32, 1.0), std::nullopt));
+    ASSERT_OK(file.quarantine({old, {{"rows_per_workgroup", 4}}, "wrong"}));
+    ASSERT_OK(file.put(some_choice(some_key(), 16, 0.5), some_choice(some_key(), 32, 1.0).configuration));
+    EXPECT_EQ(number("SELECT count(*) FROM choices c JOIN keys k ON k.id=c.key WHERE k.variant='f32, operation 2'"), 1);
+    EXPECT_EQ(number("SELECT count(*) FROM quarantine"), 1);
+    EXPECT_EQ(files_beside(), 0U);
 }
 
 // Knobs that only the host knows are in no hash: two Yolks may have the same modules and other knobs.
@@ -313,34 +254,6 @@ TEST_F(table_place, keeps_a_choice_for_each_of_two_yolks_with_other_knobs) {
 }
 
 /// Ends the child of fork() with what went wrong; 0: nothing.
-int reads_without_times(const std::filesystem::path& path) {
-    if (!obeys_permissions()) return 1;
-    const auto file = TuningFile::open_existing(path);
-    if (!file || !*file) return 2;
-    const auto choices = (*file)->choices();
-    if (!choices || choices->size() != 2 || !choices->front().reopened || choices->back().reopened) return 3;
-    const auto samples = (*file)->samples(some_key());
-    return samples && samples->size() == 1 ? 0 : 4;
-}
-
-TEST_F(table_place, with_a_table_of_version_1_that_may_only_be_read_gives_no_times) {
-    make_version_1();
-    sql("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE");
-    const std::string before = bytes();
-    using std::filesystem::perms;
-    std::filesystem::permissions(table(), perms::owner_read | perms::group_read | perms::others_read);
-    std::filesystem::permissions(folder_, perms::owner_read | perms::owner_exec | perms::group_read |
-                                              perms::group_exec | perms::others_read | perms::others_exec);
-    const pid_t child = ::fork();
-    if (child == 0) ::_exit(reads_without_times(table()));
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    std::filesystem::permissions(folder_, perms::owner_all);
-    EXPECT_EQ(status, 0) << WEXITSTATUS(status);
-    EXPECT_EQ(bytes(), before);
-}
-
-/// As above.
 int says_that_it_may_not(const std::filesystem::path& path) {
     if (!obeys_permissions()) return 1;
     const Result<TuningFile> file = TuningFile::open(path);

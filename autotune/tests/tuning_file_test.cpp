@@ -230,13 +230,13 @@ TEST_F(tuning_file, fuzzed_rows_never_give_an_illegal_configuration) {
             {id, fuzzed(random, {"device"}), fuzzed(random, {"driver 1"}), fuzzed(random, {"reduce", "softmax"}),
              fuzzed(random, {hash}), fuzzed(random, {"operation=max"}),
              fuzzed(random, {"[" + std::to_string(random() % 3000) + ",64]"})});
-        put("INSERT INTO choices VALUES(?,?,?,?,?,?,?,?,?,?)",
+        put("INSERT INTO choices VALUES(?,?,?,?,?,?,?,?,?)",
             {id,
              fuzzed(random, {"{\"row_per_invocation\":1,\"rows_per_workgroup\":" + std::to_string(1U << random() % 10) +
                                  ",\"lanes_per_row\":32}",
                              "{\"row_per_invocation\":" + std::to_string(random() % 3) +
                                  ",\"rows_per_workgroup\":64,\"lanes_per_row\":32}"}),
-             fuzzed(random, {"1.5", "2"}), "2.0", "0.0", "0.1", fuzzed(random, {"7"}), "0", "1", "0"});
+             fuzzed(random, {"1.5", "2"}), "2.0", "0.0", "0.1", fuzzed(random, {"7"}), "0", "1"});
     }
     ASSERT_EQ(sqlite3_exec(database, "COMMIT", nullptr, nullptr, nullptr), SQLITE_OK);
     sqlite3_close(database);
@@ -354,21 +354,18 @@ TEST(tuning_key, tells_drivers_and_processors_apart) {
     EXPECT_EQ(kernel_hash("reduce").size(), 32U);
 }
 
-TEST_F(tuning_file, exports_of_version_1_are_imported_as_reopened) {
-    const std::vector<TuningChoice> choices{some_choice(some_key(), 32, 1.0)};
-    std::string text = export_text(choices);
+TEST_F(tuning_file, exports_of_another_version_are_refused) {
+    const std::string text = export_text({some_choice(some_key(), 32, 1.0)});
     ASSERT_OK_AND_ASSIGN(const Imported now, import_text(text, "now"));
     ASSERT_THAT(now.choices, SizeIs(1));
-    EXPECT_FALSE(now.choices[0].reopened);
-    text.replace(text.find("\"yolk_tuning\": 2"), 16, "\"yolk_tuning\": 1");
-    ASSERT_OK_AND_ASSIGN(const Imported then, import_text(text, "then"));
-    ASSERT_THAT(then.choices, SizeIs(1));
-    EXPECT_TRUE(then.choices[0].reopened);
-    // Which goes over nothing that was measured since.
-    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
-    ASSERT_OK(file.put(some_choice(some_key(), 8, 1.8), std::nullopt));
-    ASSERT_OK_AND_ASSIGN(const bool taken, file.put(then.choices[0], std::nullopt));
-    EXPECT_FALSE(taken);
+    for (const char* version : {"0", "1", "3", "-7"}) {
+        std::string other = text;
+        other.replace(other.find("\"yolk_tuning\": 2"), 16, std::string("\"yolk_tuning\": ") + version);
+        const Result<Imported> then = import_text(other, "'then.json'");
+        ASSERT_FALSE(then);
+        EXPECT_THAT(then.error().message,
+                    ::testing::HasSubstr(std::string("'then.json' is an export of version ") + version));
+    }
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ constexpr Refusal kRefusals[]{
     {"tune --shapes file --strategy eggroll --step nonsense", "--step", kUnknown},
     {"tune --shapes file --transfer /nonexistent", "--transfer", kUnknown},
     {"tune --job last --shapes file", "--shapes", "goes without --job"},
-    {"tune --strategy random --prior file", "--prior", "goes with --strategy natural"},
+    {"tune --prior file", "--prior", kUnknown},
     {"tune --strategy greedy --algebra host", "--algebra", "goes with --strategy natural or bayes"},
     {"tune --no-tuning", "--no-tuning", "goes with --algebra device or auto"},
     {"tune device --algebra host --no-tuning", "--no-tuning", "goes with --algebra device or auto"},
@@ -74,12 +74,10 @@ constexpr Refusal kRefusals[]{
     {"tune --json surface file", "--json", "goes after the subcommand"},
     {"tune kernel file --space file --job last", "--job", kUnknown},
     {"tune kernel file --space file --no-tuning", "--no-tuning", kUnknown},
-    {"tune kernel file --space file --prior file", "--prior", kUnknown},
     {"tune surface file --step natural", "--step", "goes with --strategy eggroll or smoothed"},
     {"tune surface file --lr .1 --strategy bayes", "--lr", "goes with --strategy eggroll or smoothed"},
-    {"tune surface file --strategy bayes --prior file", "--prior", "goes with --strategy natural"},
     {"tune surface file --strategy greedy --transfer file", "--transfer", "goes with --strategy natural"},
-    {"tune surface file --prior file --transfer file", "--transfer", "goes without --prior"},
+    {"tune surface file --prior file", "--prior", kUnknown},
     {"tune surface file --algebra device --strategy random", "--algebra", "goes with --strategy natural or bayes"},
     {"tune surface file --device 0", "--device", "goes with --algebra device or auto"},
     {"tune surface file --algebra host --no-tuning", "--no-tuning", "goes with --algebra device or auto"},
@@ -89,9 +87,6 @@ constexpr Refusal kRefusals[]{
     {"tune table show kernel my.comp --device 0", "--device", "goes with a shape of Yolk's kernels"},
     {"tune table export file --device 0", "--device", kUnknown},
     {"tune table forget all --configuration a=1", "--configuration", kUnknown},
-    {"tune prior train file --out file --generations 0 --population 4", "--population", "goes with --generations"},
-    {"tune prior train file --out file --generations 0 --held-out file", "--held-out", "goes with --generations"},
-    {"tune prior train file --out file --strategy random", "--strategy", kUnknown},
     {"tune report page --strategy random,greedy --step natural", "--step", "goes with --strategy eggroll or smoothed"},
     {"tune report page --device 0", "--device", kUnknown},
 
@@ -155,12 +150,11 @@ TEST_F(no_effect, old_flags_of_tune_name_the_new_command) {
         {"tune --list", "yolk tune table list"},
         {"tune --list --json", "yolk tune table list"},
         {"tune --show x", "yolk tune table show SHAPE"},
-        {"tune --explain x --prior p", "yolk tune table explain SHAPE"},
+        {"tune --explain x --json", "yolk tune table explain SHAPE"},
         {"tune --export file", "yolk tune table export FILE"},
         {"tune --import file", "yolk tune table import FILE"},
         {"tune --pin x --configuration a=1", "yolk tune table pin SHAPE"},
         {"tune --forget all", "yolk tune table forget WHAT"},
-        {"tune --train-prior a b --out c", "yolk tune prior train FILES... --out FILE"},
         {"tune --job cartpole --report page", "yolk tune report FILE"},
     };
     for (const auto& [line, instead] : kMoved) {
@@ -191,7 +185,6 @@ TEST_F(no_effect, arguments_may_be_called_like_commands) {
 
 TEST_F(no_effect, commands_without_a_subcommand_say_what_there_is) {
     EXPECT_THAT(run("tune table").err, HasSubstr("list, show, explain, export, import, pin or forget"));
-    EXPECT_THAT(run("tune prior").err, HasSubstr("train"));
     EXPECT_THAT(run("bench").err, HasSubstr("rollout, kernel, step or tuner"));
     for (const char* line : {"fly", "tune fly", "tune table fly", "system fly", "system xor fly"})
         EXPECT_THAT(run(line).err, HasSubstr("not expected: fly")) << line;

@@ -48,10 +48,7 @@ TEST_F(places, of_the_caches_must_be_a_folder) {
     refuses({"tune", "table", "list"}, "YOLK_CACHE");
 }
 
-TEST_F(places, of_imports_and_priors_must_hold_them) {
-    refuses({"tune", "table", "import", script().string()}, "");
-    refuses({"tune", "--shapes", (folder_ / "shapes").string(), "--prior", script().string(), "--json"}, "");
-}
+TEST_F(places, of_imports_must_hold_them) { refuses({"tune", "table", "import", script().string()}, ""); }
 
 TEST_F(places, of_recordings_are_not_written_over) {
     refuses({"tune", "--shapes", (folder_ / "shapes").string(), "--budget", "2", "--record", script().string(),

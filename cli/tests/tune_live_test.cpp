@@ -84,8 +84,7 @@ TEST_P(tune_live, measures_once_and_later_runs_know) {
     EXPECT_EQ(run({"table", "explain", "reduce outer=256 columns=64 operation=2", "--json"}).last()["answer"],
               "heuristic");
     const Ran untuned = run({"table", "explain", "matmul m=8 n=8 k=8"});
-    for (const char* source : {"exact", "other driver", "nearest shape", "same architecture", "low-rank prediction",
-                               "portfolio", "heuristic"})
+    for (const char* source : {"exact", "other driver", "nearest shape", "same architecture", "portfolio", "heuristic"})
         EXPECT_THAT(untuned.out, HasSubstr(source));
     EXPECT_THAT(run({"table", "list"}).out, HasSubstr("2 choices in"));
     EXPECT_THAT(run({"table", "show", "optimizer elements=450"}).out, HasSubstr("samples of optimizer"));
@@ -190,7 +189,7 @@ TEST_P(tune_live, the_time_is_a_limit) {
 }
 
 // Another processor under the same driver: its choices are taken where this one has none.
-TEST_P(tune_live, a_sister_answers_and_a_prior_says_what_to_try) {
+TEST_P(tune_live, a_sister_answers) {
     const std::string recorded = (folder_ / "surface.json").string();
     write_text(folder_ / "shapes", "reduce outer=256 columns=64\n");
     ASSERT_EQ(run(shapes({"--budget", "6", "--record", recorded})).code, 0);
@@ -207,16 +206,6 @@ TEST_P(tune_live, a_sister_answers_and_a_prior_says_what_to_try) {
     ASSERT_EQ(run({"table", "import", file}).code, 0);
     const Ran sister = run({"table", "explain", "reduce outer=256 columns=64", "--json"});
     EXPECT_EQ(sister.last()["answer"], "same architecture") << sister.out;
-
-    const std::string prior = (folder_ / "trained.json").string();
-    const Ran trained = run({"prior", "train", recorded, "--generations", "0", "--out", prior});
-    ASSERT_EQ(trained.code, 0) << trained.err;
-    const Ran explained = run({"table", "explain", "reduce outer=256 columns=64", "--prior", prior});
-    EXPECT_THAT(explained.out, HasSubstr("begins there, a plan does not take it"));
-    EXPECT_EQ(run({"table", "explain", "reduce outer=256 columns=64", "--prior", recorded}).code, 2);
-    const Ran tuned = run(shapes({"--budget", "6", "--again", "--prior", prior, "--json", "--quiet"}));
-    ASSERT_EQ(tuned.code, 0) << tuned.err;
-    EXPECT_EQ(tuned.last()["measured"], 6);
 }
 
 TEST_P(tune_live, an_interrupt_keeps_what_was_learned) {

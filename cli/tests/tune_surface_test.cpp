@@ -119,50 +119,6 @@ TEST_F(tune_surface, learning_rate_reaches_the_steps) {
 }
 
 // What another device recorded makes the first measurements good; the surface itself is not admitted among the others.
-// Train on recordings, begin from the result.
-TEST_F(tune_surface, a_prior_is_trained_and_begun_from) {
-    write_text(folder_ / "far.csv", small_surface(0.1));
-    const std::string prior = (folder_ / "prior.json").string();
-    const std::vector<std::string> command{"tune",
-                                           "prior",
-                                           "train",
-                                           (folder_ / "there.csv").string(),
-                                           (folder_ / "far.csv").string(),
-                                           "--out",
-                                           prior,
-                                           "--generations",
-                                           "2",
-                                           "--population",
-                                           "4",
-                                           "--budget",
-                                           "12",
-                                           "--json"};
-    const Ran trained = run_command(command);
-    ASSERT_EQ(trained.code, 0) << trained.err;
-    EXPECT_EQ(trained.lines().size(), 3U) << trained.out;  // one a generation, and the outcome
-    EXPECT_EQ(trained.last()["train_prior"], prior);
-    EXPECT_EQ(trained.last()["spaces"][0]["configurations"], 64);
-    EXPECT_EQ(trained.last()["held_out"], 0);
-    const std::vector<std::byte> bytes = read_file(prior, 1U << 20U).value();
-    ASSERT_EQ(run_command(command).code, 0);
-    EXPECT_EQ(read_file(prior, 1U << 20U).value(), bytes);  // the seed decides
-    const Ran begun = tune({"--prior", prior, "--budget", "10", "--repeats", "2", "--json"});
-    ASSERT_EQ(begun.code, 0) << begun.err;
-    EXPECT_GT(begun.last()["mean"][0], 0.9);
-
-    const std::string here = (folder_ / "here.csv").string();
-    const auto refused = [](const std::vector<std::string>& arguments, const char* part) {
-        const Ran ran = run_command(arguments);
-        EXPECT_EQ(ran.code, 2) << ran.out;
-        EXPECT_THAT(ran.err, HasSubstr(part));
-    };
-    refused({"tune", "prior", "train", here}, "--out is required");
-    refused({"tune", "prior", "train", here, "--out", prior, "--population", "3"}, "come in pairs");
-    refused({"tune", "surface", here, "--prior", here}, "is not a prior over devices");
-    refused({"tune", "surface", here, "--prior", prior, "--strategy", "random"},
-            "--prior has no effect here: it goes with --strategy natural");
-}
-
 TEST_F(tune_surface, transfers) {
     const Ran warm = tune({"--transfer", (folder_ / "there.csv").string(), (folder_ / "here.csv").string(), "--budget",
                            "10", "--repeats", "2", "--json"});
@@ -170,6 +126,70 @@ TEST_F(tune_surface, transfers) {
     EXPECT_GT(warm.last()["mean"][0], 0.99);
     EXPECT_EQ(warm.last()["transferred_from"], 1);
     EXPECT_THAT(warm.err, HasSubstr("left out of --transfer"));
+}
+
+// What is searched for, and which names of a flat list are parameters, decide the optimum that is found.
+TEST_F(tune_surface, objective_and_parameters_are_those_that_are_named) {
+    // Slow at 4 by time and by watts, fast by rate: three different answers of one recording.
+    write_text(folder_ / "flat.json", R"([{"tile": 1, "time": 2.0, "GFLOP/s": 100, "watts": 30, "score": 4},
+        {"tile": 2, "time": 1.0, "GFLOP/s": 200, "watts": 20, "score": 2},
+        {"tile": 4, "time": 5.0, "GFLOP/s": 400, "watts": 50, "score": 1}])");
+    const std::string flat = (folder_ / "flat.json").string();
+    const auto outcome = [&](std::vector<std::string> flags) {
+        flags.insert(flags.begin(), {"tune", "surface", flat, "--repeats", "1", "--budget", "3", "--json"});
+        return run_command(flags);
+    };
+    const std::vector<std::pair<std::vector<std::string>, double>> optima{{{}, 1.0},
+                                                                          {{"--objective", "time"}, 1.0},
+                                                                          {{"--objective", "GFLOP/s"}, 1.0 / 400},
+                                                                          {{"--objective", "score"}, 1.0 / 4},
+                                                                          {{"--objective", "min:score"}, 1.0},
+                                                                          {{"--objective", "max:watts"}, 1.0 / 50},
+                                                                          {{"--objective", "min:watts"}, 20.0}};
+    for (const auto& [flags, optimum] : optima) {
+        std::vector<std::string> all{"--parameters", "tile"};
+        all.insert(all.end(), flags.begin(), flags.end());
+        const Ran ran = outcome(all);
+        ASSERT_EQ(ran.code, 0) << ran.err;
+        EXPECT_DOUBLE_EQ(ran.last()["optimum"].get<double>(), optimum) << ::testing::PrintToString(flags);
+        EXPECT_EQ(ran.last()["configurations"], 3);
+        EXPECT_EQ(ran.last()["mean"][0], 1.0) << "all of three are measured";
+    }
+    const std::vector<std::pair<std::vector<std::string>, const char*>> refused{
+        {{}, "--parameters"},
+        {{"--parameters", "width"}, "there is no value of parameter 'width'"},
+        {{"--parameters", "tile", "--objective", "watts"}, "--objective max:watts or min:watts"},
+        {{"--parameters", "tile", "--objective", "joules"}, "joules"},
+        {{"--parameters", "tile", "--objective", ""}, "--objective"},
+        {{"--parameters", "tile", "--objective", "max:"}, "--objective"}};
+    for (const auto& [flags, part] : refused) {
+        const Ran ran = outcome(flags);
+        EXPECT_EQ(ran.code, 2) << ::testing::PrintToString(flags) << ran.out;
+        EXPECT_THAT(ran.err, HasSubstr(part)) << ::testing::PrintToString(flags);
+    }
+    // Of several measured names one is searched for, and the columns of a CSV file are chosen likewise.
+    write_text(folder_ / "columns.csv", "tile,note,time\n1,a,3\n2,b,2\n");
+    const Ran columns = run_command({"tune", "surface", (folder_ / "columns.csv").string(), "--parameters", "tile",
+                                     "--repeats", "1", "--budget", "2", "--json"});
+    EXPECT_EQ(columns.last()["configurations"], 2) << columns.err;
+}
+
+// The report takes the same two.
+TEST_F(tune_surface, reports_take_objective_and_parameters) {
+    write_text(folder_ / "flat.json",
+               R"([{"tile": 1, "time": 2.0, "GFLOP/s": 100}, {"tile": 2, "time": 1.0, "GFLOP/s": 50}])");
+    const std::string page = (folder_ / "page.html").string();
+    const auto report = [&](std::vector<std::string> flags) {
+        flags.insert(flags.begin(), {"tune", "report", page, "--surface", (folder_ / "flat.json").string(),
+                                     "--strategy", "random", "--repeats", "1", "--json"});
+        return run_command(flags);
+    };
+    EXPECT_EQ(report({}).code, 2);
+    EXPECT_FALSE(std::filesystem::exists(page));
+    const Ran by_rate = report({"--parameters", "tile", "--objective", "GFLOP/s"});
+    ASSERT_EQ(by_rate.code, 0) << by_rate.err;
+    EXPECT_TRUE(std::filesystem::exists(page));
+    EXPECT_EQ(report({"--parameters", "tile", "--objective", "watts"}).code, 2);
 }
 
 // The same curves wherever the algebra is done, and the outcome says where that was.

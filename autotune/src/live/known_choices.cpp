@@ -16,7 +16,7 @@ KnownChoices known_choices(const std::vector<TuningChoice>& choices, const Tunin
     std::vector<Near> near;
     for (const TuningChoice& choice : choices) {
         const bool fitting = fits(space, choice.configuration);
-        if (choice.key == key && !choice.reopened && fitting) {
+        if (choice.key == key && fitting) {
             known.exact = choice;
             continue;
         }

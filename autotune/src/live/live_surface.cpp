@@ -12,6 +12,7 @@
 #include "yolk/autotune/last_level_cache.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/oracle/problem_memory.hpp"
+#include "yolk/primitives/alternatives.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -59,8 +60,25 @@ Result<std::unique_ptr<LiveSurface>> LiveSurface::create(const Device& device, D
     return surface;
 }
 
+Result<Configuration> untuned_configuration(const Device& device, const oracle::Problem& problem) {
+    const DeviceInfo info = device.usable_info();
+    const Configuration heuristic = problem.default_configuration(info);
+    Configuration taken = heuristic;
+    const auto plan = [&](const Configuration& configuration) {
+        taken = configuration;
+        return problem.plan(device, configuration);
+    };
+    const Result<std::unique_ptr<oracle::PlannedProblem>> planned =
+        or_alternative(problem.space(info), heuristic, plan(heuristic), plan);
+    if (planned) return taken;
+    if (planned.error().kind == ErrorKind::DeviceLost) return planned.error();
+    return heuristic;
+}
+
 Result<void> LiveSurface::choose_candidates() {
-    const Configuration heuristic = problem_.default_configuration(device_.usable_info());
+    if (options_.before) YOLK_TRY_VOID(options_.before(problem_.default_configuration(device_.usable_info())));
+    YOLK_TRY(const Configuration heuristic, untuned_configuration(device_, problem_));
+    if (options_.after) YOLK_TRY_VOID(options_.after());
     configurations_ = {heuristic};
     const auto add = [this](const Configuration& configuration) {
         if (configuration.size() == space_.knobs().size() && space_.check(configuration) &&

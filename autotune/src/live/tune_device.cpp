@@ -77,8 +77,7 @@ Result<void> take_turn(TuningRun& run, Turn& turn, std::size_t left) {
         .deadline = deadline_of(run, left),
         .limit = run.end,
         .limit_of = [&run](ArithmeticUnit unit) { return run.limits.of(unit); },
-        .prior = wanted.prior,
-        .portfolio = portfolio_of(shipped_portfolio(), run.space_of_problem(*turn.problem).family())};
+        .portfolio = shipped_portfolio(run.space_of_problem(*turn.problem).family())};
     if (wanted.progress) {
         options.progress = [&](const LiveProgress& progress) { return wanted.progress(turn.shape.shape, progress); };
     }

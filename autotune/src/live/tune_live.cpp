@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "journal_entry.hpp"
-#include "yolk/autotune/portfolio.hpp"
 #include "yolk/autotune/user_kernel.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
@@ -24,7 +23,7 @@ constexpr std::size_t kMostRounds = 15;
 // measurements the house strategy wants before it proposes.
 constexpr std::size_t kPortfolioFirst = 3;
 constexpr std::size_t kPortfolioEvery = 2;
-constexpr double kFirstOfNatural = 4.0;
+constexpr std::size_t kFirstOfNaturalLive = 4;
 constexpr double kFinalMilliseconds = 3000.0;        // about what the rounds may take
 constexpr double kInterruptedMilliseconds = 1500.0;  // finals that are short enough for somebody who waits
 
@@ -103,10 +102,6 @@ Result<void> LiveSearch::begin(const Device& device, Dispatcher& dispatcher, con
     for (const StoredConfiguration& configuration : known_.to_validate) include(configuration);
     for (const TuningSample& sample : samples) include(sample.configuration);
     for (const StoredConfiguration& configuration : options_.portfolio) include(configuration);
-    if (options_.prior != nullptr) {
-        for (const StoredConfiguration& configuration : portfolio_of(*options_.prior, key_.family))
-            include(configuration);
-    }
     live.before = [this, &journal, space](const Configuration& configuration) {
         return journal.begin(journal_entry(key_, stored_configuration(space, configuration)).dump());
     };
@@ -115,12 +110,7 @@ Result<void> LiveSearch::begin(const Device& device, Dispatcher& dispatcher, con
     outcome_.heuristic = surface_->configuration(surface_->heuristic());
     plain_ = surface_->find(space.plain());
     TunerOptions options = options_.tuner;
-    if (options_.prior != nullptr) {
-        options.settings.natural = options_.prior->settings;
-        if (auto prior = prior_for(*options_.prior, surface_->candidates(), key_.family))
-            options.prior = std::make_shared<const DevicePrior>(*std::move(prior));
-    }
-    options.settings.natural.first = std::min(options.settings.natural.first, kFirstOfNatural);
+    options.settings.natural_first = kFirstOfNaturalLive;
     YOLK_TRY(Tuner tuner, Tuner::create(surface_->shared_candidates(), std::move(options)));
     tuner_.emplace(std::move(tuner));
     return tell_known();

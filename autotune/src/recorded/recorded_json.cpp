@@ -33,6 +33,12 @@ Error unknown_recording(const SortedJson& file, std::string_view name) {
         return bad_input(
             "{} is CLBlast's database of many devices and kernels. Give the file that one of its tuners wrote.", name);
     }
+    if (member(file, "yolk_prior") != nullptr) {
+        return bad_input(
+            "{} is a trained prior of an older Yolk; this one has none. Give recordings of other devices to "
+            "--transfer.",
+            name);
+    }
     return bad_input(
         "{} is JSON, but no recorded surface: a Kernel Tuner cache has 'cache', T4 and CLBlast 'results', KTT "
         "'Results', a flat list is an array of configurations.",

@@ -4,11 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "yolk/autotune/architecture.hpp"
+#include "yolk/autotune/live_surface.hpp"
 #include "yolk/autotune/portfolio.hpp"
-#include "yolk/autotune/space.hpp"
 #include "yolk/autotune/user_kernel.hpp"
 #include "yolk/oracle/named_problem.hpp"
 #include "yolk/runtime/probe.hpp"
@@ -33,30 +32,9 @@ SourceAnswer architecture_answer(const ShapeQuestion& question, const std::vecto
                                              name, count)};
 }
 
-/// What a prior file would have `yolk tune` try: a plan takes nothing that was not proven.
-std::string prediction_answer(const ShapeQuestion& question, const std::optional<PriorFile>& prior,
-                              const std::vector<TuningSample>& samples) {
-    constexpr std::size_t kMostCandidates = 4000;
-    if (!prior) return "no prior file (prior.json beside the table, or one that is named)";
-    const std::vector<Configuration> drawn = question.space.draw(kMostCandidates, 1);
-    const Result<CandidateSet> candidates = CandidateSet::of(question.space, drawn);
-    if (!candidates) return "the space cannot be enumerated";
-    const auto found = prior_for(*prior, *candidates, question.key.family);
-    if (!found) return "the prior file does not know this family's knobs";
-    std::vector<std::pair<std::size_t, double>> known;
-    for (const TuningSample& sample : samples) {
-        const auto values = configuration_in(question.space, sample.configuration);
-        const auto at = values ? std::ranges::find(drawn, *values) : drawn.end();
-        if (at != drawn.end() && std::isfinite(sample.milliseconds))
-            known.emplace_back(static_cast<std::size_t>(at - drawn.begin()), std::log(sample.milliseconds));
-    }
-    return fmt::format("{} (rank {}, {} samples of this shape); `yolk tune` begins there, a plan does not take it",
-                       question.space.text(drawn[predicted_best(*found, known)]), found->factors.size(), known.size());
-}
-
 std::string portfolio_answer(const ShapeQuestion& question) {
     std::size_t allowed = 0;
-    const auto portfolio = portfolio_of(shipped_portfolio(), question.key.family);
+    const std::vector<StoredConfiguration> portfolio = shipped_portfolio(question.key.family);
     for (const StoredConfiguration& configuration : portfolio) {
         const auto values = configuration_in(question.space, configuration);
         allowed += values && question.space.check(*values) ? 1U : 0U;
@@ -88,8 +66,7 @@ Passed passed_over(const ShapeQuestion& question, const std::vector<TuningChoice
 }
 
 std::vector<SourceAnswer> ladder(const ShapeQuestion& question, const std::vector<TuningChoice>& choices,
-                                 const std::vector<Quarantined>& quarantined, const std::vector<TuningSample>& samples,
-                                 const std::optional<PriorFile>& prior) {
+                                 const std::vector<Quarantined>& quarantined) {
     const TuningTable mine = usable_choices(choices, quarantined, question.key.device);
     const std::optional<TuningAnswer> answer = mine.find(question.space);
     const bool exact = answer && answer->source == TuningSource::Exact;
@@ -113,7 +90,6 @@ std::vector<SourceAnswer> ladder(const ShapeQuestion& question, const std::vecto
     sources.push_back(
         architecture_answer(question, choices, alike ? told("") : std::string(answer ? "not asked" : "")));
     sources.back().answers = alike;
-    sources.push_back({"low-rank prediction", prediction_answer(question, prior, samples)});
     sources.push_back({"portfolio", portfolio_answer(question)});
     sources.push_back({"heuristic", question.space.text(question.heuristic), !answer});
     if (passed.other_kernels > 0)
@@ -144,15 +120,14 @@ Result<ShapeQuestion> shape_question(const Device& device, std::string_view text
     YOLK_TRY_VOID(probe(device));
     TuningSpace space = problem->space(device.usable_info());
     TuningKey key = tuning_key(device.info(), space);
-    return ShapeQuestion{std::move(space), std::move(key), problem->default_configuration(device.usable_info())};
+    YOLK_TRY(Configuration untuned, untuned_configuration(device, *problem));
+    return ShapeQuestion{std::move(space), std::move(key), std::move(untuned)};
 }
 
-Result<std::vector<SourceAnswer>> explain(const ShapeQuestion& question, const TuningFile& file,
-                                          const std::optional<PriorFile>& prior) {
+Result<std::vector<SourceAnswer>> explain(const ShapeQuestion& question, const TuningFile& file) {
     YOLK_TRY(const std::vector<TuningChoice> choices, file.choices());
     YOLK_TRY(const std::vector<Quarantined> quarantined, file.quarantined());
-    YOLK_TRY(const std::vector<TuningSample> samples, file.samples(question.key));
-    return ladder(question, choices, quarantined, samples, prior);
+    return ladder(question, choices, quarantined);
 }
 
 }  // namespace yolk::autotune

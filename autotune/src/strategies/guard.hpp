@@ -6,8 +6,6 @@
 #include <deque>
 #include <limits>
 
-#include "yolk/autotune/natural_settings.hpp"
-
 namespace yolk::autotune {
 
 enum class Trust {
@@ -16,15 +14,15 @@ enum class Trust {
     None,  ///< all measurements are the cold search's
 };
 
-/// Trust only goes down. It ends where measurements bring nothing: after `patience`, which is the longer the better the
-/// recorded devices agree (what the factors leave of a device has the variance residual^2), or after
-/// `doubted_patience` where this device is unlike them. It is, where
-/// - the residual's variance as estimated on this device is `doubt` times that of the recorded ones, or more: the
+/// Trust only goes down. It ends where measurements bring nothing: after so many in vain, which is the longer the
+/// better the recorded devices agree (what the factors leave of a device has the variance residual^2), or after eight
+/// where this device is unlike them. It is, where
+/// - the residual's variance as estimated on this device is twice that of the recorded ones, or more: the
 ///   prior's own evidence against itself; or
 /// - over the last 8 measurements the prior's predictive densities are worse than the cold search's by a nat each.
 class Guard {
    public:
-    Guard(const NaturalSettings& settings, double residual_deviation);
+    explicit Guard(double residual_deviation);
 
     /// A measurement that the prior's search proposed, with the log densities that either search gave it beforehand.
     void measured(double value, double warm_density, double cold_density);
@@ -38,7 +36,6 @@ class Guard {
    private:
     void judge();
 
-    NaturalSettings settings_;
     double patience_;
     std::deque<double> differences_;
     double best_ = std::numeric_limits<double>::infinity();

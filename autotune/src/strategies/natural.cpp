@@ -11,8 +11,10 @@
 #include <optional>
 #include <vector>
 
+#include "failure_odds.hpp"
 #include "guard.hpp"
 #include "hedged_search.hpp"
+#include "natural_constants.hpp"
 #include "posterior_search.hpp"
 #include "strategies.hpp"
 
@@ -31,6 +33,11 @@ constexpr double kSlopeAboveMedian = 0.25;
 /// beyond their errors.
 constexpr std::size_t kDrawn = 512;
 
+/// A first candidate's deviation is weighed by this power of its chance to work, which is taken to be at least so much.
+/// 1, 2 and 4 are alike (docs/adr/0032).
+constexpr double kChancePower = 2.0;
+constexpr double kLeastChance = 0.01;
+
 /// Of the second model's log expected improvement, the first one's is 1 (docs/adr/0032).
 constexpr double kSecondWeight = 2.0;
 
@@ -38,50 +45,41 @@ std::unique_ptr<LinearAlgebra> algebra_of(const StrategyContext& context) {
     return context.settings.linear_algebra ? context.settings.linear_algebra() : host_linear_algebra();
 }
 
-std::size_t count_of(double setting) { return static_cast<std::size_t>(setting); }
-
-PosteriorOptions cold_options(const NaturalSettings& settings) {
-    return {.covariance = {.linear_share = settings.linear_share, .residual_share = 1.0 - settings.linear_share},
-            .noise = settings.noise,
+PosteriorOptions cold_options() {
+    return {.covariance = {.linear_share = natural::kLinearShare, .residual_share = 1.0 - natural::kLinearShare},
+            .noise = natural::kNoise,
             .fit_at = {kFitAt.begin() + 1, kFitAt.end()},
-            .exploration = settings.exploration,
             .slope_above_median = kSlopeAboveMedian};
 }
 
 /// Of the second model.
-PosteriorOptions process_options(const NaturalSettings& settings) {
-    return {.covariance = {.linear_share = 0.0, .residual_share = 1.0},
-            .noise = settings.noise,
-            .exploration = settings.exploration,
-            .weight = kSecondWeight};
+PosteriorOptions process_options() {
+    return {
+        .covariance = {.linear_share = 0.0, .residual_share = 1.0}, .noise = natural::kNoise, .weight = kSecondWeight};
 }
 
-PosteriorOptions warm_options(const DevicePrior& prior, const NaturalSettings& settings) {
+PosteriorOptions warm_options(const DevicePrior& prior) {
     // The mean itself may be stretched: one more factor.
     std::vector<std::vector<double>> factors = prior.factors;
     factors.push_back(prior.mean);
-    for (double& value : factors.back()) value *= settings.mean_deviation;
-    const double deviation = prior.residual_deviation * settings.residual_factor;
-    return {.covariance = {.linear_share = settings.prior_linear_share * deviation * deviation,
-                           .residual_share = (1.0 - settings.prior_linear_share) * deviation * deviation,
+    for (double& value : factors.back()) value *= natural::kMeanDeviation;
+    const double variance = prior.residual_deviation * prior.residual_deviation;
+    return {.covariance = {.linear_share = natural::kPriorLinearShare * variance,
+                           .residual_share = (1.0 - natural::kPriorLinearShare) * variance,
                            .factors = std::move(factors)},
-            .noise = settings.prior_noise,
+            .noise = natural::kPriorNoise,
             .mean = prior.mean,
-            .scale_count = settings.prior_scale_count,
-            .fit_at = {kFitAt.begin(), kFitAt.end()},
-            .exploration = settings.exploration};
+            .scale_count = natural::kPriorScaleCount,
+            .fit_at = {kFitAt.begin(), kFitAt.end()}};
 }
 
 class Natural final : public Strategy {
    public:
     explicit Natural(StrategyContext context)
-        : context_(std::move(context)),
-          settings_(legal(context_.settings.natural)),
-          random_(context_.random),
-          cold_(cold_search()) {
+        : context_(std::move(context)), random_(context_.random), cold_(cold_search()) {
         if (context_.prior == nullptr) return;
-        warm_.emplace(regression(warm_options(*context_.prior, settings_)));
-        guard_.emplace(settings_, context_.prior->residual_deviation * settings_.residual_factor);
+        warm_.emplace(regression(warm_options(*context_.prior)));
+        guard_.emplace(context_.prior->residual_deviation);
     }
 
     std::optional<std::size_t> propose() override {
@@ -91,8 +89,7 @@ class Natural final : public Strategy {
         for (std::size_t k = 0; k < portfolio_size(); ++k) {
             if (!context_.history->known(portfolio[k])) return portfolio[k];
         }
-        if (guard_->trust() == Trust::Full)
-            return warm_->propose(*context_.candidates, count_of(settings_.local_every));
+        if (guard_->trust() == Trust::Full) return warm_->propose(*context_.candidates, natural::kLocalEvery);
         if (!begun_anew_) {
             // What the prior chose is no fair sample, and its best one a poor place to climb from: begin anew, as if
             // without a prior. (Going on with its measurements ended .12 below that on a surface whose optimum is a
@@ -106,7 +103,7 @@ class Natural final : public Strategy {
         }
         cold_turn_ = warm_turns_ >= cold_.count();
         if (cold_turn_) return propose_cold();
-        return warm_->propose(*context_.candidates, count_of(settings_.local_every));
+        return warm_->propose(*context_.candidates, natural::kLocalEvery);
     }
 
     void told(std::size_t candidate) override {
@@ -129,7 +126,7 @@ class Natural final : public Strategy {
         guard_->scaled(warm_->first().moments().deviation);
     }
     [[nodiscard]] std::size_t portfolio_size() const {
-        return std::min(count_of(settings_.portfolio), context_.prior->portfolio.size());
+        return std::min(natural::kMostOfPortfolio, context_.prior->portfolio.size());
     }
     [[nodiscard]] std::unique_ptr<PosteriorSearch> regression(PosteriorOptions options) const {
         return std::make_unique<PosteriorSearch>(*context_.candidates, *context_.history, std::move(options),
@@ -138,23 +135,25 @@ class Natural final : public Strategy {
     [[nodiscard]] HedgedSearch cold_search() {
         drawn_.clear();
         for (std::size_t i = 0; i < kDrawn; ++i) drawn_.push_back(random_.below(context_.candidates->size()));
-        return HedgedSearch(regression(cold_options(settings_)), regression(process_options(settings_)));
+        return HedgedSearch(regression(cold_options()), regression(process_options()));
     }
     [[nodiscard]] std::optional<std::size_t> propose_cold() {
-        if (cold_.count() < count_of(settings_.first)) return least_certain();
-        return cold_.propose(*context_.candidates, count_of(settings_.local_every));
+        if (cold_.count() < context_.settings.natural_first) return least_certain();
+        return cold_.propose(*context_.candidates, natural::kLocalEvery);
     }
     /// Of some that are drawn, so that seeds differ: a greedy D-optimal design (each step multiplies the determinant of
-    /// the measurements' covariance by what is left of the candidate's variance). None where all that were drawn are
-    /// known.
+    /// the measurements' covariance by what is left of the candidate's variance), away from what fails. None where all
+    /// that were drawn are known.
     [[nodiscard]] std::optional<std::size_t> least_certain() {
         std::erase_if(drawn_, [this](std::size_t c) { return context_.history->known(c); });
         if (drawn_.empty()) return std::nullopt;
-        return cold_.first().least_certain(drawn_);
+        std::vector<double> weights =
+            odds_of_failure(cold_.first().covariance(), natural::kNoise, *context_.history, drawn_);
+        for (double& weight : weights) weight = std::pow(std::max(1.0 - weight, kLeastChance), kChancePower);
+        return cold_.first().least_certain(drawn_, weights);
     }
 
     StrategyContext context_;
-    NaturalSettings settings_;
     Random random_;
     std::vector<std::size_t> drawn_;  ///< for the first measurements of the cold search
     LogCosts log_costs_;

@@ -115,7 +115,7 @@ Acquisition PosteriorSearch::acquisition(double best) const {
     const Moments now = moments();
     return {.best = best,
             .level = now.level,
-            .deviation = options_.exploration * now.deviation,
+            .deviation = now.deviation,
             .prior = options_.mean,
             .history = &history_,
             .weight = options_.weight};
@@ -130,8 +130,16 @@ std::optional<std::size_t> PosteriorSearch::most_promising_with(const PosteriorS
     return algebra_->most_promising_with(acquisition(best), *second.algebra_, second.acquisition(best), among);
 }
 
-std::size_t PosteriorSearch::least_certain(std::span<const std::size_t> among) const {
-    return *std::ranges::max_element(among, {}, [&](std::size_t c) { return algebra_->at(c).variance; });
+std::size_t PosteriorSearch::least_certain(std::span<const std::size_t> among, std::span<const double> weights) const {
+    std::size_t chosen = 0;
+    double most = -1.0;
+    for (std::size_t i = 0; i < among.size(); ++i) {
+        const double weighed = algebra_->at(among[i]).variance * weights[i] * weights[i];
+        if (weighed <= most) continue;
+        most = weighed;
+        chosen = i;
+    }
+    return among[chosen];
 }
 
 Opinion PosteriorSearch::opinion(double best) const {

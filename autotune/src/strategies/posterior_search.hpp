@@ -40,7 +40,6 @@ struct PosteriorOptions {
     std::vector<double> mean = {};         ///< one per candidate; empty: 0
     double scale_count = 0.0;              ///< how many values it is worth that their deviation is 1
     std::vector<std::size_t> fit_at = {};  ///< counts of measurements at which the covariance is fitted to them
-    double exploration = 1.0;              ///< factor on the deviations in the expected improvement
     double weight = 1.0;                   ///< of its log expected improvement, beside another search's
     /// What a value is above the median of those known at the last fit counts so much: how bad the bad ones are says
     /// little about where the best is. 1: they are learned as they are.
@@ -55,6 +54,7 @@ class PosteriorSearch {
 
     void add(std::size_t candidate, double value);
     [[nodiscard]] std::size_t count() const noexcept { return measured_.size(); }
+    [[nodiscard]] const Covariance& covariance() const noexcept { return covariance_; }
 
     /// Level and deviation of what was added.
     struct Moments {
@@ -75,8 +75,8 @@ class PosteriorSearch {
     /// The same of the weighted sum of this one's log expected improvement and of `second`'s.
     [[nodiscard]] std::optional<std::size_t> most_promising_with(const PosteriorSearch& second, double best,
                                                                  std::span<const std::size_t> among = {}) const;
-    /// The one of `among` with the largest deviation, the first of equal ones; `among` is not empty.
-    [[nodiscard]] std::size_t least_certain(std::span<const std::size_t> among) const;
+    /// The one of `among` with the largest deviation times its weight, the first of equal ones; `among` is not empty.
+    [[nodiscard]] std::size_t least_certain(std::span<const std::size_t> among, std::span<const double> weights) const;
     /// What it says of improving on the value `best`, valid until the next add().
     [[nodiscard]] Opinion opinion(double best) const;
 

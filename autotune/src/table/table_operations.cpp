@@ -73,7 +73,6 @@ Result<ImportOutcome> import_table(const TuningFile& file, const std::filesystem
 Result<TuningChoice> pin_choice(const TuningFile& file, const ShapeQuestion& question,
                                 const std::optional<StoredConfiguration>& configuration) {
     YOLK_TRY(const std::vector<TuningChoice> choices, file.choices());
-    // A reopened choice is one, too: it is what plans take until the shape is tuned again.
     const auto found = std::ranges::find_if(choices, [&question](const TuningChoice& known) {
         return known.key == question.key && fits(question.space, known.configuration);
     });
@@ -87,7 +86,6 @@ Result<TuningChoice> pin_choice(const TuningFile& file, const ShapeQuestion& que
                          shape_text(question.key.family, question.key.shape));
     }
     choice->pinned = true;
-    choice->reopened = false;
     YOLK_TRY_VOID(file.put(*choice, std::nullopt));
     return *std::move(choice);
 }

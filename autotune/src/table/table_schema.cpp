@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS keys(
 CREATE TABLE IF NOT EXISTS choices(
   key INTEGER PRIMARY KEY, configuration TEXT NOT NULL, milliseconds REAL NOT NULL, heuristic REAL NOT NULL,
   plain REAL NOT NULL, spread REAL NOT NULL, evaluations INTEGER NOT NULL, pinned INTEGER NOT NULL,
-  written INTEGER NOT NULL, reopened INTEGER NOT NULL DEFAULT 0);
+  written INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS samples(
   id INTEGER PRIMARY KEY, key INTEGER NOT NULL, configuration TEXT NOT NULL, milliseconds REAL, reason TEXT NOT NULL,
   stage TEXT NOT NULL, written INTEGER NOT NULL);
@@ -54,45 +54,6 @@ Result<bool> has_table(const Database& database, std::string_view table) {
     return found.integer(0) == 1;
 }
 
-/// Columns that this program reads and writes, in the order of kTables.
-constexpr std::array<std::string_view, 4> kColumnsOfTables{
-    "id device driver family kernels variant extents",
-    "key configuration milliseconds heuristic plain spread evaluations pinned written reopened",
-    "id key configuration milliseconds reason stage written", "key configuration reason written"};
-
-/// Whether rows can be read from and added to the table: our columns are there, and what a newer Yolk has added has a
-/// default or may be empty.
-Result<bool> has_our_columns(const Database& database, const char* table, std::string_view ours) {
-    YOLK_TRY(Statement rows,
-             database.prepare("SELECT name, \"notnull\", dflt_value IS NULL FROM pragma_table_info(?)"));
-    rows.bind(std::string_view(table));
-    const std::string wanted = fmt::format(" {} ", ours);
-    std::size_t found = 0;
-    bool addable = true;
-    for (bool row = true; row;) {
-        YOLK_TRY(row, rows.step());
-        if (!row) break;
-        const bool is_ours = wanted.find(fmt::format(" {} ", rows.text(0))) != std::string::npos;
-        found += is_ours ? 1U : 0U;
-        addable = addable && (is_ours || rows.integer(1) == 0 || rows.integer(2) == 0);
-    }
-    return addable && found == static_cast<std::size_t>(std::ranges::count(ours, ' ')) + 1;
-}
-
-/// A table of a newer Yolk. One that means other things by the same columns says which version may use it at least.
-Result<bool> is_usable_in_place(const Database& database) {
-    YOLK_TRY(const bool says, has_table(database, "format"));
-    if (says) {
-        const Result<std::int64_t> least = number_of(database, "SELECT max(least) FROM format");
-        if (!least || *least > kTableVersion) return false;
-    }
-    for (std::size_t i = 0; i < kTables.size(); ++i) {
-        YOLK_TRY(const bool usable, has_our_columns(database, kTables[i], kColumnsOfTables[i]));
-        if (!usable) return false;
-    }
-    return true;
-}
-
 Result<TableState> read_state(const Database& database, bool thorough) {
     YOLK_TRY(const std::int64_t objects, number_of(database, "SELECT count(*) FROM sqlite_master"));
     YOLK_TRY(const std::int64_t application, number_of(database, "PRAGMA application_id"));
@@ -100,19 +61,15 @@ Result<TableState> read_state(const Database& database, bool thorough) {
     if (objects == 0 && application == 0) return TableState::Empty;
     if (application != kApplicationId) return TableState::Foreign;
     if (version < 1) return TableState::Damaged;
-    if (version > kTableVersion) {
-        YOLK_TRY(const bool usable, is_usable_in_place(database));
-        if (!usable) return TableState::Newer;
-    }
-    const TableState readable = version < kOldestUsable ? TableState::Older : TableState::Good;
+    if (version != kTableVersion) return TableState::OtherVersion;
     for (const char* table : kTables) {
         YOLK_TRY(const bool there, has_table(database, table));
         if (!there) return TableState::Damaged;
     }
-    if (!thorough) return readable;
+    if (!thorough) return TableState::Good;
     YOLK_TRY(Statement check, database.prepare("PRAGMA quick_check(1)"));
     YOLK_TRY(const bool row, check.step());
-    return row && check.text(0) == "ok" ? readable : TableState::Damaged;
+    return row && check.text(0) == "ok" ? TableState::Good : TableState::Damaged;
 }
 
 constexpr std::string_view kMagic("SQLite format 3\0", 16);
@@ -164,6 +121,13 @@ Error foreign_file(const std::filesystem::path& path, std::string_view what) {
         shown(path), what);
 }
 
+Error other_version(const Database& database, const std::filesystem::path& path) {
+    return bad_input(
+        "'{}' is a tuning table of version {}, and this Yolk reads and writes version {}; it is left as it is. Move it "
+        "away and tune again, or name another place in $YOLK_TABLE.",
+        shown(path), number_of(database, "PRAGMA user_version").value_or(0), kTableVersion);
+}
+
 Result<void> check_place(const std::filesystem::path& path) {
     std::error_code failed;
     const std::filesystem::file_status status = std::filesystem::status(path, failed);
@@ -209,49 +173,12 @@ std::optional<std::vector<std::uint64_t>> extents_of_json(const Json& json) {
     return extents;
 }
 
-namespace {
-
-/// Version 2 has other samples and a column more. What the notice says.
-Result<std::string> drop_cold_samples(const Database& database) {
-    YOLK_TRY_VOID(database.execute("DELETE FROM samples WHERE milliseconds IS NOT NULL"));
-    const std::int64_t samples = database.changed_rows();
-    YOLK_TRY_VOID(database.execute("ALTER TABLE choices ADD COLUMN reopened INTEGER NOT NULL DEFAULT 0"));
-    YOLK_TRY_VOID(database.execute("UPDATE choices SET reopened=1 WHERE pinned=0"));
-    return fmt::format(
-        "by a Yolk that timed a kernel's first run, with the driver's compilation in it: {} samples are dropped. {} "
-        "choices stay in use until yolk tune has measured their shapes again; pinned ones stay as they are.",
-        samples, database.changed_rows());
-}
-
-}  // namespace
-
-Result<void> upgrade_table(const Database& database, const std::filesystem::path& path) {
-    YOLK_TRY(Transaction transaction, Transaction::begin(database));
-    YOLK_TRY(const std::int64_t version, number_of(database, "PRAGMA user_version"));
-    if (version >= kOldestUsable) return {};  // another process was first
-    YOLK_TRY(const std::string notice, drop_cold_samples(database));
-    YOLK_TRY_VOID(database.execute(fmt::format("PRAGMA user_version={}", kTableVersion).c_str()));
-    YOLK_TRY_VOID(transaction.commit());
-    log_info(fmt::format("The tuning table '{}' was written {}", shown(path), notice));
-    return {};
-}
-
 Result<void> make_schema(const Database& database) {
     YOLK_TRY(Transaction transaction, Transaction::begin(database));
     YOLK_TRY_VOID(database.execute(kSchema));
     YOLK_TRY_VOID(database.execute(fmt::format("PRAGMA application_id={}", kApplicationId).c_str()));
     YOLK_TRY_VOID(database.execute(fmt::format("PRAGMA user_version={}", kTableVersion).c_str()));
     return transaction.commit();
-}
-
-std::filesystem::path place_beside_newer(const std::filesystem::path& path) {
-    std::filesystem::path beside = path;
-    beside += fmt::format(".version-{}", kTableVersion);
-    log_info(fmt::format(
-        "The tuning table '{}' is of a newer Yolk and not to be used by this one: it is left as it is, and '{}' beside "
-        "it takes its place here.",
-        shown(path), shown(beside.filename())));
-    return beside;
 }
 
 Result<void> set_aside(const std::filesystem::path& path, bool thorough) {

@@ -94,7 +94,6 @@ double quality(double milliseconds, double heuristic) {
 struct TuningFile::Impl {
     std::filesystem::path path;
     Database database;
-    bool older = false;  ///< of version 1, in a place that cannot be written to
 };
 
 TuningFile::TuningFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -110,8 +109,7 @@ std::filesystem::path default_table_path() {
     return folder.empty() ? folder : folder / "tuning.sqlite";
 }
 
-Result<TuningFile> TuningFile::open(const std::filesystem::path& wanted) {
-    std::filesystem::path path = wanted;
+Result<TuningFile> TuningFile::open(const std::filesystem::path& path) {
     YOLK_TRY_VOID(check_place(path));
     std::error_code failed;
     if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), failed);
@@ -119,17 +117,12 @@ Result<TuningFile> TuningFile::open(const std::filesystem::path& wanted) {
         YOLK_TRY(Database database, Database::open(path, OpenMode::Create));
         YOLK_TRY(const TableState state, examine_table(database, path, true));
         if (state == TableState::Foreign) return foreign_file(path, "another program's database");
-        if (state == TableState::Newer && path == wanted) {
-            path = place_beside_newer(wanted);
-            YOLK_TRY_VOID(check_place(path));
-            continue;
-        }
-        if (state == TableState::Good || state == TableState::Older || state == TableState::Empty) {
+        if (state == TableState::OtherVersion) return other_version(database, path);
+        if (state == TableState::Good || state == TableState::Empty) {
             // Busy is no harm: the log of whoever holds the file is kept.
             static_cast<void>(database.execute("PRAGMA journal_mode=WAL"));
             YOLK_TRY_VOID(database.execute("PRAGMA synchronous=NORMAL"));
             if (state == TableState::Empty) YOLK_TRY_VOID(make_schema(database));
-            if (state == TableState::Older) YOLK_TRY_VOID(upgrade_table(database, path));
             return TuningFile(std::make_unique<Impl>(Impl{path, std::move(database)}));
         }
         if (attempt == 2) return io_error(fmt::format("The tuning table '{}' stays damaged.", shown(path)), 0);
@@ -154,11 +147,7 @@ Result<std::optional<TuningFile>> TuningFile::open_existing(const std::filesyste
     YOLK_TRY(const TableState state, std::move(examined));
     if (state == TableState::Empty) return std::optional<TuningFile>();
     if (state == TableState::Foreign) return foreign_file(path, "another program's database");
-    if (state == TableState::Newer) {
-        // What lies beside it is made by this version.
-        const bool beside = path.extension() == fmt::format(".version-{}", kTableVersion);
-        return beside ? std::optional<TuningFile>() : open_existing(place_beside_newer(path));
-    }
+    if (state == TableState::OtherVersion) return other_version(database, path);
     if (state == TableState::Damaged && may_only_be_read)
         return io_error(fmt::format("The tuning table '{}' is damaged, and may only be read.", path.string()), 0);
     if (state == TableState::Damaged) {
@@ -166,17 +155,15 @@ Result<std::optional<TuningFile>> TuningFile::open_existing(const std::filesyste
         YOLK_TRY_VOID(set_aside(path, false));
         return std::optional<TuningFile>();
     }
-    // Where it may only be read, its choices do; its times are passed over.
-    const bool older = state == TableState::Older && !upgrade_table(database, path);
-    return std::optional<TuningFile>(TuningFile(std::make_unique<Impl>(Impl{path, std::move(database), older})));
+    return std::optional<TuningFile>(TuningFile(std::make_unique<Impl>(Impl{path, std::move(database)})));
 }
 
 Result<std::vector<TuningChoice>> TuningFile::choices() const {
     YOLK_TRY(Statement rows,
              impl_->database.prepare(fmt::format("SELECT {}, c.configuration, c.milliseconds, c.heuristic, c.plain, "
-                                                 "c.spread, c.evaluations, c.pinned, {} FROM choices c JOIN keys k "
-                                                 "ON k.id = c.key ORDER BY k.family, k.variant, k.id",
-                                                 kKeyColumns, impl_->older ? "1 - c.pinned" : "c.reopened")));
+                                                 "c.spread, c.evaluations, c.pinned FROM choices c JOIN keys k ON "
+                                                 "k.id = c.key ORDER BY k.family, k.variant, k.id",
+                                                 kKeyColumns)));
     return rows.all([](const Statement& row) -> std::optional<TuningChoice> {
         std::optional<TuningKey> key = key_of(row);
         std::optional<StoredConfiguration> configuration = parse_configuration(row.text(6));
@@ -190,8 +177,7 @@ Result<std::vector<TuningChoice>> TuningFile::choices() const {
                             .plain_milliseconds = *row.real(9),
                             .spread = *row.real(10),
                             .evaluations = static_cast<std::uint64_t>(std::max<std::int64_t>(row.integer(11), 0)),
-                            .pinned = row.integer(12) != 0,
-                            .reopened = row.integer(13) != 0};
+                            .pinned = row.integer(12) != 0};
     });
 }
 
@@ -222,11 +208,10 @@ Result<std::vector<TuningKey>> TuningFile::keys() const {
 }
 
 Result<std::vector<TuningSample>> TuningFile::samples(const TuningKey& key) const {
-    YOLK_TRY(Statement rows, impl_->database.prepare(fmt::format(
-                                 "SELECT s.configuration, s.milliseconds, s.reason, s.stage FROM samples s JOIN "
-                                 "keys k ON k.id = s.key WHERE k.device=? AND k.driver=? AND k.family=? AND "
-                                 "k.kernels=? AND k.variant=? AND k.extents=? {}ORDER BY s.id",
-                                 impl_->older ? "AND s.milliseconds IS NULL " : "")));
+    YOLK_TRY(Statement rows,
+             impl_->database.prepare("SELECT s.configuration, s.milliseconds, s.reason, s.stage FROM samples s JOIN "
+                                     "keys k ON k.id = s.key WHERE k.device=? AND k.driver=? AND k.family=? AND "
+                                     "k.kernels=? AND k.variant=? AND k.extents=? ORDER BY s.id"));
     bind_key(rows, key);
     return rows.all([](const Statement& row) -> std::optional<TuningSample> {
         std::optional<StoredConfiguration> configuration = parse_configuration(row.text(0));
@@ -258,25 +243,23 @@ Result<bool> TuningFile::put(const TuningChoice& choice, const std::optional<Sto
     YOLK_TRY(Transaction transaction, Transaction::begin(database));
     YOLK_TRY(const std::int64_t row, choice_row(database, choice));
     {
-        YOLK_TRY(Statement found, database.prepare("SELECT configuration, milliseconds, heuristic, pinned, reopened "
-                                                   "FROM choices WHERE key=?"));
+        YOLK_TRY(Statement found, database.prepare("SELECT configuration, milliseconds, heuristic, pinned FROM "
+                                                   "choices WHERE key=?"));
         YOLK_TRY(const bool there, found.bind(row).step());
         const std::optional<StoredConfiguration> current =
             there ? parse_configuration(found.text(0)) : std::optional<StoredConfiguration>();
         if (current && found.integer(3) != 0 && !choice.pinned) return false;
-        const bool reopened = current && found.integer(4) != 0;
-        if (current && !reopened && choice.reopened) return false;
         const double quality_of_current = quality(found.real(1).value_or(0.0), found.real(2).value_or(0.0));
-        if (current && !reopened && !choice.pinned && current != expected && current != choice.configuration &&
+        if (current && !choice.pinned && current != expected && current != choice.configuration &&
             quality_of_current <= quality(choice.milliseconds, choice.heuristic_milliseconds))
             return false;
     }
     YOLK_TRY(Statement insert, database.prepare("INSERT OR REPLACE INTO choices(key, configuration, milliseconds, "
-                                                "heuristic, plain, spread, evaluations, pinned, written, reopened) "
-                                                "VALUES(?,?,?,?,?,?,?,?,?,?)"));
+                                                "heuristic, plain, spread, evaluations, pinned, written) "
+                                                "VALUES(?,?,?,?,?,?,?,?,?)"));
     insert.bind(row, configuration_text(choice.configuration), choice.milliseconds, choice.heuristic_milliseconds,
                 choice.plain_milliseconds, choice.spread, static_cast<std::int64_t>(choice.evaluations),
-                std::int64_t{choice.pinned ? 1 : 0}, now(), std::int64_t{choice.reopened && !choice.pinned ? 1 : 0});
+                std::int64_t{choice.pinned ? 1 : 0}, now());
     YOLK_TRY_VOID(insert.run());
     YOLK_TRY_VOID(transaction.commit());
     return true;

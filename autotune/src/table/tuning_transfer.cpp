@@ -12,7 +12,6 @@
 namespace yolk::autotune {
 namespace {
 
-/// 1: of searches that may have been misled by samples with the driver's compilation in them. 2: has "reopened".
 constexpr int kTransferVersion = 2;
 
 std::optional<double> time_from(const Json& json, const char* name) {
@@ -21,7 +20,7 @@ std::optional<double> time_from(const Json& json, const char* name) {
     return std::isfinite(value) && value >= 0.0 ? std::optional(value) : std::nullopt;
 }
 
-std::optional<TuningChoice> choice_from(const Json& json, std::int64_t version) {
+std::optional<TuningChoice> choice_from(const Json& json) {
     std::optional<TuningKey> key = key_of_json(json);
     if (!key || !json.contains("configuration")) return std::nullopt;
     std::optional<StoredConfiguration> configuration = configuration_of_json(json["configuration"]);
@@ -39,11 +38,7 @@ std::optional<TuningChoice> choice_from(const Json& json, std::int64_t version) 
     }
     if (json.contains("evaluations") && json["evaluations"].is_number_unsigned())
         choice.evaluations = json["evaluations"].get<std::uint64_t>();
-    const auto flag = [&json](const char* name) {
-        return json.contains(name) && json[name].is_boolean() && json[name].get<bool>();
-    };
-    choice.pinned = flag("pinned");
-    choice.reopened = !choice.pinned && (version < 2 || flag("reopened"));
+    choice.pinned = json.contains("pinned") && json["pinned"].is_boolean() && json["pinned"].get<bool>();
     return choice;
 }
 
@@ -92,8 +87,7 @@ Json choice_json(const TuningChoice& choice) {
                  {"default_milliseconds", choice.plain_milliseconds},
                  {"spread", choice.spread},
                  {"evaluations", choice.evaluations},
-                 {"pinned", choice.pinned},
-                 {"reopened", choice.reopened}});
+                 {"pinned", choice.pinned}});
     return json;
 }
 
@@ -118,11 +112,13 @@ Result<Imported> import_text(std::string_view text, std::string_view name) {
         return bad_input("{} is not an export of a tuning table (yolk tune table export FILE writes one).", name);
     }
     const auto version = json["yolk_tuning"].get<std::int64_t>();
-    if (version > kTransferVersion)
-        return bad_input("{} was exported by a newer Yolk; this one reads version {}.", name, kTransferVersion);
+    if (version != kTransferVersion) {
+        return bad_input("{} is an export of version {}, and this Yolk reads version {}; export the table again.", name,
+                         version, kTransferVersion);
+    }
     Imported imported;
     for (const Json& entry : json["choices"]) {
-        std::optional<TuningChoice> choice = choice_from(entry, version);
+        std::optional<TuningChoice> choice = choice_from(entry);
         if (choice) imported.choices.push_back(std::move(*choice));
         imported.left_out += choice ? 0U : 1U;
     }

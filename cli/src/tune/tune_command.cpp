@@ -6,7 +6,6 @@
 
 #include "tune_device.hpp"
 #include "tune_kernel.hpp"
-#include "tune_prior.hpp"
 #include "tune_report.hpp"
 #include "tune_surface.hpp"
 #include "tune_table.hpp"
@@ -25,7 +24,6 @@ constexpr std::pair<const char*, const char*> kMovedFlags[]{
     {"--import", "yolk tune table import FILE"},
     {"--pin", "yolk tune table pin SHAPE"},
     {"--forget", "yolk tune table forget WHAT"},
-    {"--train-prior", "yolk tune prior train FILES... --out FILE"},
     {"--report", "yolk tune report FILE"},
 };
 
@@ -33,10 +31,9 @@ constexpr std::pair<const char*, const char*> kMovedFlags[]{
 
 Command add_tune_command(App& app) {
     App* const tune = app.add_subcommand(
-        "tune",
-        "Tune Yolk's kernels on this device; or a kernel of your own, a recorded surface, the table, the prior");
+        "tune", "Tune Yolk's kernels on this device; or a kernel of your own, a recorded surface, the table");
     const std::vector<Command> commands{add_tune_device(*tune), add_tune_kernel(*tune), add_tune_surface(*tune),
-                                        add_tune_table(*tune),  add_tune_prior(*tune),  add_tune_report(*tune)};
+                                        add_tune_table(*tune), add_tune_report(*tune)};
     std::function<Result<int>()> bare;
     tune->group(tune->without_subcommand(), [&] { bare = add_device_tuning(*tune); });
     for (const auto& [flag, instead] : kMovedFlags) tune->add_moved(flag, instead);

@@ -27,7 +27,6 @@ using autotune::TuningChoice;
 struct DeviceTuning {
     autotune::TuningJob job;
     SearchFlags search;
-    std::filesystem::path prior;
     AlgebraFlags algebra;
     CommonFlags common;
 };
@@ -134,13 +133,11 @@ void print_device_tuning(const TuneDeviceOutcome& outcome) {
     print_algebra(outcome.algebra);
 }
 
-autotune::TuneDeviceOptions tuning_options(const DeviceTuning& flags, const std::optional<autotune::PriorFile>& prior,
-                                           const SearchProgress& progress) {
+autotune::TuneDeviceOptions tuning_options(const DeviceTuning& flags, const SearchProgress& progress) {
     const bool lines = !flags.common.json && !flags.common.quiet && !output_is_terminal();
-    autotune::TuneDeviceOptions options{.job = flags.job,
-                                        .prior = prior ? &*prior : nullptr,
-                                        .algebra = flags.algebra.place,
-                                        .open_for_algebra = [&flags] { return open_device(flags.common); }};
+    autotune::TuneDeviceOptions options{.job = flags.job, .algebra = flags.algebra.place, .open_for_algebra = [&flags] {
+                                            return open_device(flags.common);
+                                        }};
     take_search_flags(flags.search, progress, options);
     if (lines) options.begun = [](const std::string& shape) { print_line("tuning {}", shape); };
     return options;
@@ -151,12 +148,11 @@ Result<int> tune_this_device(const DeviceTuning& flags) {
     YOLK_TRY(const std::filesystem::path path, table_path());
     YOLK_TRY(const Device device, open_untuned(flags.common));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
-    YOLK_TRY(const std::optional<autotune::PriorFile> prior, autotune::find_prior(flags.prior, path));
     const SearchProgress progress(flags.common);
     const InterruptGuard interrupt;
     const EndsAtStop ends([&path] { return say_what_is_kept(path); });
     YOLK_TRY(const TuneDeviceOutcome outcome,
-             autotune::tune_device(device, dispatcher, path, tuning_options(flags, prior, progress)));
+             autotune::tune_device(device, dispatcher, path, tuning_options(flags, progress)));
     print_outcome(flags.common.json, device_tuning_json(device.info(), outcome), [&] { print_device_tuning(outcome); });
     if (outcome.ended_by) return *outcome.ended_by;
     return std::ranges::any_of(outcome.shapes, [](const TunedShape& shape) { return !shape.error.empty(); }) ? 1 : 0;
@@ -175,11 +171,6 @@ std::function<Result<int>()> add_device_tuning(App& app) {
         ->type_name("FILE")
         ->only(without(job));
     add_tuning_search_flags(app, flags->search);
-    app.add_option("--prior", flags->prior,
-                   "What natural begins with, as `yolk tune prior train` writes it (default: prior.json beside the "
-                   "table)")
-        ->type_name("FILE")
-        ->only(with_strategy(flags->search.strategy, {"natural"}));
     add_device_choice(app, flags->common);
     add_algebra_flags(app, flags->algebra, flags->search.strategy, "auto; on CPU drivers host, for eggroll auto",
                       flags->common, false);

@@ -46,8 +46,14 @@ Result<void> check_search_flags(const SearchFlags& flags) {
 void add_recording_flags(App& app, autotune::RecordingOptions& options) {
     app.add_list("--parameters", options.parameters, "Which names of a flat list or a CSV file are parameters")
         ->type_name("NAMES...");
-    app.add_option("--objective", options.objective,
-                   "What was measured and is searched for; max:NAME or min:NAME where it is not known which is better")
+    const auto read = [&options](const std::string& text) -> Result<void> {
+        if (text.empty() || text == "max:" || text == "min:")
+            return bad_input("--objective is '{}', which names nothing; NAME, max:NAME or min:NAME is expected.", text);
+        options.objective = text;
+        return {};
+    };
+    app.add_value("--objective", read,
+                  "What was measured and is searched for; max:NAME or min:NAME where it is not known which is better")
         ->type_name("NAME")
         ->default_str("what the recording names, else time");
 }

@@ -13,7 +13,6 @@
 #include "output.hpp"
 #include "select_device.hpp"
 #include "tune_flags.hpp"
-#include "yolk/autotune/prior_file.hpp"
 #include "yolk/autotune/replay.hpp"
 #include "yolk/autotune/strategy.hpp"
 #include "yolk/core/json.hpp"
@@ -30,7 +29,6 @@ struct SurfaceTuning {
     std::filesystem::path surface;
     autotune::RecordingOptions recording;
     std::vector<std::string> transfer;
-    std::filesystem::path prior;
     std::string strategy = "natural";
     autotune::StrategySettings settings;  ///< step and learning rate
     std::uint32_t budget = 200;
@@ -133,24 +131,6 @@ void print_replay(const ReplayOutcome& outcome) {
                replay.curves.size(), reached(0.90), reached(0.95));
 }
 
-Result<void> take_prior(const SurfaceTuning& flags, const RecordedSurface& surface, autotune::TunerOptions& tuner) {
-    YOLK_TRY(const autotune::PriorFile file, autotune::read_prior(flags.prior));
-    tuner.settings.natural = file.settings;
-    std::optional<autotune::DevicePrior> prior = autotune::prior_for(file, surface.candidates(), surface.kernel());
-    if (!prior) {
-        log_warning(fmt::format("'{}' knows nothing of this kernel's parameters; only its settings are taken.",
-                                shown(flags.prior)));
-        return {};
-    }
-    for (const autotune::SpacePrior& space : file.spaces) {
-        if (!surface.device().empty() && std::ranges::find(space.devices, surface.device()) != space.devices.end())
-            log_warning(fmt::format("'{}' was made from recordings of '{}', too: it may know the answer.",
-                                    shown(flags.prior), surface.device()));
-    }
-    tuner.prior = std::make_shared<const autotune::DevicePrior>(*std::move(prior));
-    return {};
-}
-
 Result<autotune::ReplayOptions> replay_options(const SurfaceTuning& flags, const RecordedSurface& surface,
                                                const std::vector<RecordedSurface>& others) {
     autotune::ReplayOptions options;
@@ -160,9 +140,7 @@ Result<autotune::ReplayOptions> replay_options(const SurfaceTuning& flags, const
     options.tuner.seed = flags.seed;
     options.repeats = flags.repeats;
     options.threads = flags.threads;
-    if (!flags.prior.empty()) {
-        YOLK_TRY_VOID(take_prior(flags, surface, options.tuner));
-    } else if (!others.empty()) {
+    if (!others.empty()) {
         YOLK_TRY(autotune::DevicePrior prior, autotune::make_prior(surface.candidates(), others));
         options.tuner.prior = std::make_shared<const autotune::DevicePrior>(std::move(prior));
     }
@@ -231,13 +209,8 @@ Command add_tune_surface(App& tune) {
     add_number(*command, "--threads", flags->threads, "Searches at the same time; the results do not depend on it")
         ->default_str("all");
     command->group(with_strategy(flags->strategy, {"natural"}), [&] {
-        const Option* const prior =
-            command
-                ->add_option("--prior", flags->prior, "What natural begins with, as `yolk tune prior train` writes it")
-                ->type_name("FILE");
         command->add_list("--transfer", flags->transfer, "Recordings of other devices for natural to begin from")
-            ->type_name("FILES...")
-            ->only(without(prior));
+            ->type_name("FILES...");
     });
     add_algebra_flags(*command, flags->algebra, flags->strategy, "host", flags->common, true);
     add_output_flags(*command, flags->common);

@@ -36,7 +36,6 @@ struct TableFlags {
     std::vector<std::string> shape;                              ///< words of a shape, or one quoted text
     std::filesystem::path file;                                  ///< exported to, imported from
     std::string what;                                            ///< forgotten
-    std::filesystem::path prior;                                 ///< explained with
     std::optional<autotune::StoredConfiguration> configuration;  ///< pinned
     CommonFlags common;
     [[nodiscard]] std::string shape_words() const { return fmt::format("{}", fmt::join(shape, " ")); }
@@ -146,8 +145,7 @@ Result<int> show_shape(const TableFlags& flags) {
 Result<int> explain_shape(const TableFlags& flags) {
     YOLK_TRY(const ShapeQuestion question, asked_shape(flags));
     YOLK_TRY(const TuningFile file, table_to_read());
-    YOLK_TRY(const std::optional<autotune::PriorFile> prior, autotune::find_prior(flags.prior, file.path()));
-    YOLK_TRY(const std::vector<autotune::SourceAnswer> sources, autotune::explain(question, file, prior));
+    YOLK_TRY(const std::vector<autotune::SourceAnswer> sources, autotune::explain(question, file));
     const autotune::TuningKey& key = question.key;
     if (flags.common.json) {
         Json json{{"shape", key_text(key)},      {"bucket", tuning_bucket(key.shape)},
@@ -252,10 +250,6 @@ Command add_tune_table(App& tune) {
     const TableCommand explain(
         *group, "explain", "Which source answers for a shape (the table, a near shape, the heuristic ...), and why");
     explain.takes_shape("Such as matmul m=512 n=512 k=512");
-    explain.app
-        ->add_option("--prior", explain.flags->prior,
-                     "What natural would begin with (default: prior.json beside the table)")
-        ->type_name("FILE");
 
     const TableCommand exports(*group, "export", "Write all choices as JSON");
     exports.takes_file("Where to");

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuned_plan.hpp"
+#include <algorithm>
+#include <cstdint>
+
+#include "yolk/primitives/alternatives.hpp"
 
 namespace yolk {
 namespace {

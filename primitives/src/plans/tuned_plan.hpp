@@ -2,11 +2,10 @@
 // How a plan comes to a configuration that its description leaves unset.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "yolk/core/result.hpp"
+#include "yolk/primitives/alternatives.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/shape_requests.hpp"
 #include "yolk/runtime/tuning_space.hpp"
@@ -18,10 +17,6 @@ namespace yolk {
 [[nodiscard]] constexpr std::uint64_t row_count(std::uint64_t members, std::uint64_t rows) noexcept {
     return members * rows;
 }
-
-/// Legal configurations other than `from`, those with the fewest other knobs first: all of a small space; of a large
-/// one those that differ in at most two knobs.
-[[nodiscard]] std::vector<Configuration> alternatives(const TuningSpace& space, const Configuration& from);
 
 /// A plan with what the device's table knows for the shape of `space`; with `heuristic` where it knows nothing, or
 /// where that cannot be planned after all (a nearer shape's loops may be longer than this device allows); else with the
@@ -39,17 +34,11 @@ template <class Desc, class Config, class Plan>
         }
     }
     chosen.config = heuristic;
-    Result<Plan> first = plan(device, chosen);
-    const bool depends_on_it =
-        !first && (first.error().kind == ErrorKind::Unsupported || first.error().kind == ErrorKind::BadInput);
-    if (!depends_on_it) return first;
-    constexpr std::size_t kMostTries = 64;
-    const std::vector<Configuration> others = alternatives(space.space(), space.configuration(heuristic));
-    for (std::size_t i = 0; i < std::min(others.size(), kMostTries); ++i) {
-        chosen.config = space.config(others[i]);
-        if (Result<Plan> planned = plan(device, chosen)) return planned;
-    }
-    return first;
+    return or_alternative(space.space(), space.configuration(heuristic), plan(device, chosen),
+                          [&](const Configuration& other) {
+                              chosen.config = space.config(other);
+                              return plan(device, chosen);
+                          });
 }
 
 }  // namespace yolk

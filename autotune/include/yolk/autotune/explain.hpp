@@ -2,12 +2,10 @@
 // A shape that somebody asks the tuning table about, and what each source of an answer says.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "yolk/autotune/prior_file.hpp"
 #include "yolk/autotune/tuning_file.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/device.hpp"
@@ -34,8 +32,7 @@ struct SourceAnswer {
     bool answers = false;  ///< the plan takes this one
 };
 /// Every source in the order in which a plan asks them; the last ones only say what tuning would try or what was passed
-/// over. `prior`: what the house strategy would begin from. Errors: those of the file.
-[[nodiscard]] Result<std::vector<SourceAnswer>> explain(const ShapeQuestion& question, const TuningFile& file,
-                                                        const std::optional<PriorFile>& prior);
+/// over. Errors: those of the file.
+[[nodiscard]] Result<std::vector<SourceAnswer>> explain(const ShapeQuestion& question, const TuningFile& file);
 
 }  // namespace yolk::autotune

@@ -13,7 +13,6 @@
 
 #include "yolk/autotune/history.hpp"
 #include "yolk/autotune/linear_algebra.hpp"
-#include "yolk/autotune/natural_settings.hpp"
 #include "yolk/autotune/policy_kernels.hpp"
 #include "yolk/autotune/random.hpp"
 #include "yolk/autotune/space.hpp"
@@ -31,10 +30,13 @@ enum class Step {
 };
 [[nodiscard]] Result<Step> step_of(std::string_view name);  ///< plain, identity, inverse-sqrt, natural
 
+inline constexpr std::size_t kFirstOfNatural = 12;
+
 struct StrategySettings {
     Step step = Step::InverseSqrt;             ///< eggroll and smoothed
     std::optional<double> learning_rate = {};  ///< of the same; each step has its own default
-    NaturalSettings natural = {};              ///< of the house strategy
+    /// What the house strategy measures before it looks for what is good (docs/adr/0032).
+    std::size_t natural_first = kFirstOfNatural;
     /// Where the algebra of `natural` and `bayes` is done; unset: on the host.
     std::function<std::unique_ptr<LinearAlgebra>()> linear_algebra = {};
     /// Where the population of `eggroll` is scored and moved; unset: on the host. The bits are the same.

@@ -33,7 +33,7 @@ struct ImportOutcome {
     std::size_t taken = 0;     ///< of them; a better or pinned one in the table stays
     std::size_t left_out = 0;  ///< entries that are not choices
 };
-/// Error (BadInput): not an export, or of a newer Yolk.
+/// Error (BadInput): not an export, or of another version.
 [[nodiscard]] Result<ImportOutcome> import_table(const TuningFile& file, const std::filesystem::path& path);
 
 /// Pins `configuration`, or what the table has for exactly this shape, so that no tuning replaces it. Error (BadInput):

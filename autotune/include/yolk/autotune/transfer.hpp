@@ -16,7 +16,7 @@ namespace yolk::autotune {
 
 inline constexpr std::size_t kPriorRank = 3;
 
-/// One entry per candidate of the target. Made from recordings by make_prior; a trained one has the same form.
+/// One entry per candidate of the target.
 struct DevicePrior {
     std::vector<double> mean;
     std::vector<std::vector<double>> factors;  ///< rank of them, scaled by the deviation of u over the devices

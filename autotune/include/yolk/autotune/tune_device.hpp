@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "yolk/autotune/algebra_choice.hpp"
-#include "yolk/autotune/prior_file.hpp"
 #include "yolk/autotune/tune_live.hpp"
 #include "yolk/autotune/tuning_jobs.hpp"
 #include "yolk/core/result.hpp"
@@ -33,7 +32,6 @@ struct TuneDeviceOptions {
     std::uint64_t seed = 1;
     std::chrono::duration<double> time = kDefaultTuningTime;  ///< of all shapes together, but for what is under way
     bool again = false;                                       ///< shapes that have a choice, too
-    const PriorFile* prior = nullptr;                         ///< TuneLiveOptions'
     /// Unset: Auto; but for `natural` and `bayes` the host where the device computes on the host's own cores.
     std::optional<AlgebraPlace> algebra{};
     OpenDevice open_for_algebra{};  ///< needed where the algebra may be on the device

@@ -10,7 +10,6 @@
 #include <string>
 
 #include "yolk/autotune/live_surface.hpp"
-#include "yolk/autotune/prior_file.hpp"
 #include "yolk/autotune/run_journal.hpp"
 #include "yolk/autotune/tuner.hpp"
 #include "yolk/autotune/tuning_file.hpp"
@@ -39,8 +38,6 @@ struct TuneLiveOptions {
     std::optional<std::uint64_t> cache_bytes{};  ///< LiveOptions'
     LimitOfUnit limit_of{};                      ///< LiveOptions'
     std::size_t finalists = 4;                   ///< besides the heuristic, the plain one and the choice so far
-    /// What `natural` begins from, where it knows the family; must outlive the call. nullptr: nothing.
-    const PriorFile* prior = nullptr;
     /// Tried after what the table knows and before the strategy proposes; what the shape does not allow is passed over.
     std::vector<StoredConfiguration> portfolio{};
     std::function<bool(const LiveProgress&)> progress{};  ///< after each evaluation; false stops the search
@@ -65,8 +62,8 @@ struct KnownChoices {
     /// Of the same key, but none of the space any more: a value that its knob has no longer, a constraint. No plan
     /// takes it, and what is measured now goes over it.
     std::optional<TuningChoice> outdated{};
-    /// A reopened one of this shape, those of the same device with another driver or other modules, of near shapes, and
-    /// after them of other devices of the same architecture: measured first.
+    /// Those of the same device with another driver or other modules, of near shapes, and after them of other devices
+    /// of the same architecture: measured first.
     std::vector<StoredConfiguration> to_validate{};
 };
 [[nodiscard]] KnownChoices known_choices(const std::vector<TuningChoice>& choices, const TuningKey& key,

@@ -32,8 +32,6 @@ struct TuningChoice {
     double spread = 0.0;                  ///< interquartile range over the median
     std::uint64_t evaluations = 0;
     bool pinned = false;
-    /// It was chosen by a search whose samples have been dropped since: plans take it, and its shape is not tuned yet.
-    bool reopened = false;
 };
 
 /// Which part of a search a sample is of.
@@ -60,15 +58,12 @@ struct Quarantined {
 class TuningFile {
    public:
     /// Makes folder and file where they are missing. A damaged table is renamed beside its place with a warning, and a
-    /// new one begun. One of another version is shared with the Yolk that wrote it (docs/autotune.md): what this one
-    /// cannot read stays; one of version 1 is brought up to date with a notice; where a newer Yolk's may not be written
-    /// to, NAME.version-4 beside it takes its place, also with a notice. Whether it is a table of ours is decided by
-    /// its content: a SQLite database with our application id, or with our tables where it is damaged. A file of 0
-    /// bytes becomes a table. Error (Io): cannot be made or opened; (BadInput): a folder, or a file of another's, which
-    /// is left as it is.
+    /// new one begun. Rows that this Yolk cannot read stay. Whether it is a table of ours is decided by its content: a
+    /// SQLite database with our application id, or with our tables where it is damaged. A file of 0 bytes becomes a
+    /// table. Error (Io): cannot be made or opened; (BadInput): a folder, a table of another version, or a file of
+    /// another's, which are left as they are.
     [[nodiscard]] static Result<TuningFile> open(const std::filesystem::path& path);
-    /// The same without making one: nothing where there is none. A table of an older Yolk that may only be read gives
-    /// its choices and no times.
+    /// The same without making one: nothing where there is none.
     [[nodiscard]] static Result<std::optional<TuningFile>> open_existing(const std::filesystem::path& path);
     ~TuningFile();
     TuningFile(TuningFile&&) noexcept;
@@ -87,7 +82,7 @@ class TuningFile {
     [[nodiscard]] Result<void> add(const TuningKey& key, const TuningSample& sample) const;
     /// Writes the choice over `expected`, the one that it was measured against (nothing: there was none). Where another
     /// process has written a different one since, the one with the smaller time in units of the heuristic's stays. A
-    /// pinned one stays against all that are not pinned; a reopened one goes for any. Whether it was written.
+    /// pinned one stays against all that are not pinned. Whether it was written.
     /// A choice of other knobs is another Yolk's with the same modules, and stays beside it.
     [[nodiscard]] Result<bool> put(const TuningChoice& choice,
                                    const std::optional<StoredConfiguration>& expected) const;

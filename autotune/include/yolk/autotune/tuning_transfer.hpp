@@ -28,7 +28,7 @@ struct Imported {
     std::vector<TuningChoice> choices;
     std::size_t left_out = 0;  ///< entries that are no choices
 };
-/// Error (BadInput): not such a text, or of a newer Yolk; `name` stands for it in messages.
+/// Error (BadInput): not such a text, or of another version; `name` stands for it in messages.
 [[nodiscard]] Result<Imported> import_text(std::string_view text, std::string_view name);
 
 }  // namespace yolk::autotune

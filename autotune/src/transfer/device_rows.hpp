@@ -2,15 +2,12 @@
 // What a DevicePrior is computed from: log(cost / optimum) by device and candidate.
 #pragma once
 
-#include <Eigen/Core>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "yolk/autotune/recorded_surface.hpp"
 #include "yolk/autotune/space.hpp"
-#include "yolk/autotune/transfer.hpp"
 #include "yolk/core/result.hpp"
 
 namespace yolk::autotune {
@@ -31,10 +28,5 @@ inline constexpr double kWorstRegret = 3.0;
 /// Fills NaN by a regression on the known ones (the covariance that the house strategy begins with); nothing happens
 /// where fewer than 2 are known.
 void fill_by_regression(const CandidateSet& candidates, std::vector<double>& values);
-
-/// Factors are sums over the devices' deviations from their mean; `shift` moves the weights, row 0 those of the mean
-/// (log), row 1 + k those of factor k; none, or [1 + rank, devices].
-[[nodiscard]] DevicePrior device_prior(const CandidateSet& candidates, const Eigen::MatrixXd& known, std::size_t rank,
-                                       const Eigen::MatrixXd& shift = {});
 
 }  // namespace yolk::autotune

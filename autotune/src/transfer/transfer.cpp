@@ -93,17 +93,13 @@ std::vector<Eigen::Index> better_columns(const Eigen::RowVectorXd& mean) {
     return columns;
 }
 
-}  // namespace
-
-DevicePrior device_prior(const CandidateSet& candidates, const Eigen::MatrixXd& known, std::size_t rank,
-                         const Eigen::MatrixXd& shift) {
+/// Factors are sums over the devices' deviations from their mean; `known` has NaN where nothing was recorded.
+DevicePrior device_prior(const CandidateSet& candidates, const Eigen::MatrixXd& known, std::size_t rank) {
     const Eigen::Index devices = known.rows();
     DevicePrior prior;
     prior.portfolio = portfolio_of(known);
     const Eigen::MatrixXd filled = filled_of(candidates, known);
-    Eigen::VectorXd weights = Eigen::VectorXd::Constant(devices, 1.0);
-    if (shift.size() > 0) weights = shift.row(0).transpose().array().exp();
-    const Eigen::RowVectorXd mean = weights.transpose() * filled / weights.sum();
+    const Eigen::RowVectorXd mean = filled.colwise().mean();
     prior.mean.assign(mean.begin(), mean.end());
     Eigen::MatrixXd rest = filled.rowwise() - mean;
     const std::vector<Eigen::Index> better = better_columns(mean);
@@ -111,18 +107,13 @@ DevicePrior device_prior(const CandidateSet& candidates, const Eigen::MatrixXd& 
     const double spread = root_mean_square(rest, better) * std::sqrt(bias);
     // The devices are few: the singular vectors come from their Gram matrix, and are given times s / sqrt(devices).
     const Eigen::MatrixXd deviations = rest;
-    const Eigen::MatrixXd gram = rest * rest.transpose();
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(gram);
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(rest * rest.transpose());
     const auto kept = std::min<Eigen::Index>(
         static_cast<Eigen::Index>(std::min(rank, std::max<std::size_t>(1, static_cast<std::size_t>(devices) / 2))),
         devices - 1);
     for (Eigen::Index k = 0; k < kept; ++k) {
-        Eigen::VectorXd direction = solver.eigenvectors().col(devices - 1 - k);
-        // A sign of its own, so that shifts mean the same whichever devices there are.
-        if (direction.dot(deviations * mean.transpose()) < 0.0) direction = -direction;
-        Eigen::VectorXd moved = direction;
-        if (shift.rows() > 1 + k) moved += shift.row(1 + k).transpose();
-        const Eigen::RowVectorXd factor = moved.transpose() * deviations / std::sqrt(static_cast<double>(devices));
+        const Eigen::VectorXd direction = solver.eigenvectors().col(devices - 1 - k);
+        const Eigen::RowVectorXd factor = direction.transpose() * deviations / std::sqrt(static_cast<double>(devices));
         prior.factors.emplace_back(factor.begin(), factor.end());
         rest -= direction * (direction.transpose() * rest);
     }
@@ -132,6 +123,8 @@ DevicePrior device_prior(const CandidateSet& candidates, const Eigen::MatrixXd& 
         devices == 1 ? kResidualOfOne : std::max({kOptimism * root_mean_square(rest, better), 0.5 * spread, kLeast});
     return prior;
 }
+
+}  // namespace
 
 Result<DevicePrior> make_prior(const CandidateSet& target, std::span<const RecordedSurface> recordings,
                                std::size_t rank) {
