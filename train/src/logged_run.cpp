@@ -7,7 +7,6 @@
 
 #include "yolk/evolve/parameter_setup.hpp"
 #include "yolk/evolve/setting_reader.hpp"
-#include "yolk/hyper/rollout_lowering.hpp"
 #include "yolk/train/policy_file.hpp"
 
 #include "checkpoint.hpp"
@@ -46,8 +45,7 @@ Result<LoggedRun> logged_run(const evolve::RunLogHeader& header, std::string_vie
     if (run.environment_source == "built-in") run.environment_source.clear();
     YOLK_TRY(run.network, read_network(settings));
     YOLK_TRY(run.evolution, evolve::options_of(settings));
-    YOLK_TRY(const hyper::RolloutNetwork policy, hyper::lower_to_rollout(hyper::policy_graph(run.network)));
-    YOLK_TRY(const ParameterTable all, ParameterTable::create(policy.network.parameters()));
+    YOLK_TRY(const ParameterTable all, ParameterTable::create(run.network.parameters()));
     run.initial = evolve::initial_parameters(all, run.evolution.seed);
     YOLK_TRY(run.parameters, evolve::trained_parameters(all, run.evolution));
     if (run.parameters.element_count() != header.element_count) {

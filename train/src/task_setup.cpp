@@ -5,7 +5,6 @@
 
 #include "yolk/core/json.hpp"
 #include "yolk/evolve/parameter_setup.hpp"
-#include "yolk/hyper/rollout_lowering.hpp"
 #include "yolk/train/policy_file.hpp"
 
 namespace yolk::train {
@@ -61,11 +60,10 @@ Result<TaskSetup> set_up_task(const TrainOptions& options) {
     TaskSetup setup;
     YOLK_TRY(setup.environment, trained_environment(options));
     YOLK_TRY_VOID(check_limits(options, setup.environment));
-    YOLK_TRY(const hyper::RolloutNetwork policy, hyper::lower_to_rollout(hyper::policy_graph(options.network)));
-    YOLK_TRY(const ParameterTable all, ParameterTable::create(policy.network.parameters()));
+    YOLK_TRY(const ParameterTable all, ParameterTable::create(options.network.parameters()));
     setup.initial = evolve::initial_parameters(all, options.evolution.seed);
     YOLK_TRY(setup.parameters, evolve::trained_parameters(all, options.evolution));
-    setup.checks = policy_rollout(policy.network, setup.parameters, kCheckEpisodeCount, options.max_steps);
+    setup.checks = policy_rollout(options.network, setup.parameters, kCheckEpisodeCount, options.max_steps);
     setup.checks.environment = std::string(setup.environment.name);
     setup.checks.own_environment = options.own_environment;
     setup.final = setup.checks;
