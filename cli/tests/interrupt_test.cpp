@@ -79,11 +79,13 @@ TEST_F(interrupt, closed_pipe_and_hang_up_end_an_optimization_and_save) {
     for (const std::string& argument : arguments) text += " '" + argument + "'";
     const Ran piped = run_shell(text + " | head -n 1; exit ${PIPESTATUS[0]}", only(kLavapipe));
     EXPECT_EQ(piped.code, 0) << piped.err;
-    for (const std::string& saved : {file, file + ".checkpoint"}) EXPECT_TRUE(std::filesystem::remove(saved)) << saved;
+    for (const std::string& saved : {file, file + ".checkpoint", file + ".log.yolk"})
+        EXPECT_TRUE(std::filesystem::remove(saved)) << saved;
     const Ran hung_up = run_and_interrupt(arguments, only(kLavapipe), {.number = SIGHUP, .lines = 2});
     EXPECT_EQ(hung_up.code, 0) << hung_up.err;
     EXPECT_EQ(hung_up.last()["stopped_by"], "caller");
-    for (const std::string& saved : {file, file + ".checkpoint"}) EXPECT_TRUE(std::filesystem::remove(saved)) << saved;
+    for (const std::string& saved : {file, file + ".checkpoint", file + ".log.yolk"})
+        EXPECT_TRUE(std::filesystem::remove(saved)) << saved;
     EXPECT_TRUE(std::filesystem::is_empty(folder_)) << "a lock file is left over";
 }
 

@@ -172,7 +172,8 @@ TEST_P(rearrange, tiles_follow_the_strides_of_the_source) {
         for (const RearrangeConfig& config : {kAcross, kStaged}) {
             desc.config = config;
             ASSERT_OK_AND_ASSIGN(const WordList got, run(desc, source));
-            ASSERT_EQ(got, reference::twin_result<std::uint32_t>(desc, {source})) << operation_of<RearrangeDesc>().fields.text(desc);
+            ASSERT_EQ(got, reference::twin_result<std::uint32_t>(desc, {source}))
+                << operation_of<RearrangeDesc>().fields.text(desc);
         }
     }
 }

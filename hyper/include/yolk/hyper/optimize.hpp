@@ -96,8 +96,8 @@ struct TextOptions {
 };
 
 struct OptimizeOptions {
-    /// The settings of EGGROLL, as in training (TrainOptions::evolution), with a smaller population and gentler steps by
-    /// default (evolve::kSystemDefaults). Over a system they mean:
+    /// The settings of EGGROLL, as in training (TrainOptions::evolution), with a smaller population and gentler steps
+    /// by default (evolve::kSystemDefaults). Over a system they mean:
     /// - sigma: in search coordinates (parameters.hpp);
     /// - rank: of the noise of matrices that declare none (MatrixWeight::noise_rank);
     /// - determinism: of the update, and of populations (PopulationOptions), unless a pool of devices is exact;
@@ -128,9 +128,9 @@ struct OptimizeOptions {
     /// nowhere.
     std::filesystem::path checkpoint{};
     std::uint32_t checkpoint_every = 10;  ///< steps; 0: at the end alone
-    /// Where EGGROLL writes each generation (yolk/evolve/run_log.hpp), from which replay() gives the parameters after any
-    /// of them; the same bytes on any devices and ranks in exact mode. A search that resumes goes on with it. Empty:
-    /// nowhere.
+    /// Where EGGROLL writes each generation (yolk/evolve/run_log.hpp), from which replay() gives the parameters after
+    /// any of them; the same bytes on any devices and ranks in exact mode. A search that resumes goes on with it.
+    /// Empty: nowhere.
     std::filesystem::path run_log{};
     /// Prompts, before and between searches of numbers. `checkpoint` has then where the rounds stand, and beside it,
     /// named after it, a file of the search that is under way. One process, on any devices.
@@ -303,11 +303,11 @@ struct SearchReplay {
     /// Of rules that end in floats: as evolve::replay_log's.
     std::optional<std::uint32_t> differs_from{};
 };
-/// Rebuilds a search from its log (OptimizeOptions::run_log) without evaluating anything: the system's parameters, which
-/// must be those that the search began with, become the mean after `generation` generations, all where it is not given.
-/// The examples say which hyperfunctions there are. Errors, which leave the parameters as they were: a log that is
-/// missing, foreign, damaged, of another system, other parameters, or that begins later; a generation past its end; an
-/// integer rule's state that differs from the log's.
+/// Rebuilds a search from its log (OptimizeOptions::run_log) without evaluating anything: the system's parameters,
+/// which must be those that the search began with, become the mean after `generation` generations, all where it is not
+/// given. The examples say which hyperfunctions there are. Errors, which leave the parameters as they were: a log that
+/// is missing, foreign, damaged, of another system, other parameters, or that begins later; a generation past its end;
+/// an integer rule's state that differs from the log's.
 [[nodiscard]] Result<SearchReplay> replay(System& system, std::span<const Example> examples,
                                           const std::filesystem::path& log,
                                           std::optional<std::uint32_t> generation = {});
