@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `cpack` makes an archive that runs from any folder on its own libraries, and Debian packages that say what they need.
-#   package_test.sh BUILD DRIVER_FILE
-build=$1 driver=$2
+#   package_test.sh ROOT BUILD DRIVER_FILE
+root=$1 build=$2 driver=$3
 fail() { printf '%s\n' "$*" >&2; exit 1; }
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -36,5 +36,7 @@ holds "$library" lib/libyolk_core.a lib/libyolk_volk.a lib/cmake/yolk/yolk-confi
 ! grep -E '/(bin|libexec)/' "$work/list.txt" || fail "the library's package has what belongs into the command's"
 version=$(dpkg-deb -f "$command" Version)
 needs "$library" "yolk (= $version)" libfmt-dev libshaderc-dev spirv-tools
-# It runs from where it is unpacked, too.
-dpkg-deb -x "$command" "$work/unpacked" && run "$work/unpacked/usr/bin/yolk" --version || fail "the packaged yolk does not start: $(cat "$work/said.txt")"
+# Unpacked, it finds its worker, which compiles an environment.
+dpkg-deb -x "$command" "$work/unpacked" || fail "$command cannot be unpacked"
+run "$work/unpacked/usr/bin/yolk" train --env "$root/examples/environments/acrobot.glsl" --generations 1 --population 32 --out "$work/acrobot" ||
+  fail "the packaged yolk does not train: $(cat "$work/said.txt")"
