@@ -7,6 +7,21 @@ set(YOLK_PACKAGE_FILES ${CMAKE_CURRENT_LIST_DIR}/package)
 set(YOLK_INSTALL_CMAKE ${CMAKE_INSTALL_LIBDIR}/cmake/yolk)
 set(YOLK_INSTALL_PKG_CONFIG ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+# The tree may be moved, and yolk looks for its worker in ../libexec/yolk (docs/adr/0039).
+if(YOLK_INSTALL)
+  foreach(folder IN ITEMS BINDIR INCLUDEDIR LIBDIR LIBEXECDIR DOCDIR)
+    if(IS_ABSOLUTE "${CMAKE_INSTALL_${folder}}")
+      message(FATAL_ERROR "CMAKE_INSTALL_${folder} is ${CMAKE_INSTALL_${folder}}: it must be relative to the prefix, because an "
+        "installed Yolk may be moved")
+    endif()
+  endforeach()
+  cmake_path(RELATIVE_PATH CMAKE_INSTALL_LIBEXECDIR BASE_DIRECTORY "${CMAKE_INSTALL_BINDIR}" OUTPUT_VARIABLE from_program)
+  if(NOT from_program STREQUAL "../libexec")
+    message(FATAL_ERROR "CMAKE_INSTALL_LIBEXECDIR is ${CMAKE_INSTALL_LIBEXECDIR}, CMAKE_INSTALL_BINDIR ${CMAKE_INSTALL_BINDIR}: yolk "
+      "looks for yolk-worker in ../libexec/yolk, so they must be folders beside each other, the first named libexec")
+  endif()
+endif()
+
 # yolk_install_program(TARGET FOLDER)
 function(yolk_install_program target folder)
   if(YOLK_INSTALL)

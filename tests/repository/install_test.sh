@@ -71,5 +71,12 @@ if grep -q 'MPI::MPI_C' "$tree/lib/cmake/yolk/yolk-train-targets.cmake"; then
   sed -i 's/LANGUAGES C CXX/LANGUAGES CXX/' "$work/consumer/CMakeLists.txt"
   refused 'say project(... LANGUAGES C CXX)' without_c
 fi
+# Places where an installed tree would not work.
+for place in LIBDIR=/usr/lib LIBEXECDIR=lib BINDIR=bin/tools; do
+  ! cmake -S "$root" -B "$work/places" "-DCMAKE_INSTALL_$place" >"$work/said.txt" 2>&1 || fail "CMAKE_INSTALL_$place is taken"
+  tr -s ' \n' ' ' <"$work/said.txt" | grep -qE 'an installed Yolk may be moved|yolk looks for yolk-worker in ../libexec/yolk' ||
+    fail "CMAKE_INSTALL_$place: $(cat "$work/said.txt")"
+  rm -rf "$work/places"
+done
 ! pkg-config --exists 'yolk-hyper >= 0.2' || fail "pkg-config takes 0.1.0 for 0.2"
 ! pkg-config --exists yolk-python || fail "pkg-config finds a module that was not built"
