@@ -20,7 +20,7 @@ if(YOLK_SANITIZE)
     add_library(yolk_leak_suppressions STATIC ${PROJECT_SOURCE_DIR}/tools/sanitizers/leaks.cpp)
     target_link_options(yolk_leak_suppressions INTERFACE
       -Wl,--undefined=__lsan_default_suppressions -Wl,--export-dynamic-symbol=dlclose)
-    link_libraries(yolk_leak_suppressions)
+    link_libraries($<BUILD_INTERFACE:yolk_leak_suppressions>)
   endif()
 endif()
 

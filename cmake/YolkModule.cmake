@@ -11,11 +11,13 @@ function(yolk_private_includes target)
   target_include_directories(${target} PRIVATE src ${folders})
 endfunction()
 
-# yolk_module(NAME HEADERS ... SOURCES ... DEPS module... PRIVATE_DEPS module... EXTERNAL target... PRIVATE_EXTERNAL target...)
+# yolk_module(NAME HEADERS ... SOURCES ... DEPS module... PRIVATE_DEPS module... EXTERNAL target... PRIVATE_EXTERNAL target...
+#             PRIVATE_HEADERS target...)
 # Headers live in include/yolk/NAME/, sources in src/ or its folders. Without SOURCES the module is header-only. Each header must
-# compile alone (target all_verify_interface_header_sets).
+# compile alone (target all_verify_interface_header_sets). PRIVATE_HEADERS: libraries of headers alone, which only the module's sources
+# include; whoever links the module needs none of them.
 function(yolk_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SOURCES;DEPS;PRIVATE_DEPS;EXTERNAL;PRIVATE_EXTERNAL")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SOURCES;DEPS;PRIVATE_DEPS;EXTERNAL;PRIVATE_EXTERNAL;PRIVATE_HEADERS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "yolk_module(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -33,7 +35,10 @@ function(yolk_module name)
   if(arg_SOURCES)
     add_library(yolk_${name} STATIC ${arg_SOURCES})
     yolk_private_includes(yolk_${name})
-    target_link_libraries(yolk_${name} PRIVATE yolk_build_flags ${arg_PRIVATE_EXTERNAL})
+    target_link_libraries(yolk_${name} PRIVATE $<BUILD_INTERFACE:yolk_build_flags> ${arg_PRIVATE_EXTERNAL})
+    foreach(headers IN LISTS arg_PRIVATE_HEADERS)
+      target_link_libraries(yolk_${name} PRIVATE $<BUILD_INTERFACE:${headers}>)
+    endforeach()
   else()
     add_library(yolk_${name} INTERFACE)
     set(scope INTERFACE)
@@ -49,6 +54,9 @@ function(yolk_module name)
   foreach(dep IN LISTS arg_PRIVATE_DEPS)
     target_link_libraries(yolk_${name} PRIVATE yolk::${dep})
   endforeach()
+  if(NOT name IN_LIST YOLK_DEVELOPMENT_ONLY)
+    yolk_install_module(${name} DEPS ${arg_DEPS} ${arg_PRIVATE_DEPS} EXTERNAL ${arg_EXTERNAL} ${arg_PRIVATE_EXTERNAL})
+  endif()
   # Read by tests/repository/layering.cmake, which holds every #include against what is declared here.
   set_property(GLOBAL APPEND PROPERTY YOLK_MODULE_DEPS "${name}:${arg_DEPS},${arg_PRIVATE_DEPS}")
 endfunction()

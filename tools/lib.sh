@@ -21,6 +21,9 @@ packages_of() {
   return 0
 }
 
+# linked_in_packages: those whose code is in the program itself.
+linked_in_packages() { packages_of run | grep -E -- '-dev$|spirv-tools'; }
+
 # missing_packages NAME...: those that dpkg does not know as installed.
 missing_packages() {
   local installed name

@@ -97,7 +97,7 @@ Result<WorkerAnswer> call_worker(std::string_view task, const WorkerMessage& req
     YOLK_TRY(const fs::path worker, find_worker());
     const ChildProgram program{.command = {worker.string(), std::string(task), std::to_string(limits.memory_bytes),
                                            std::to_string(limits.stack_bytes), std::to_string(limits.cpu_seconds),
-                                           limits.writes_files ? "files" : "no-files"},
+                                           limits.writes_files ? "files" : "no-files", YOLK_VERSION},
                                .timeout = limits.time,
                                .silence = limits.silence,
                                .max_output_bytes = limits.message_bytes + 64};

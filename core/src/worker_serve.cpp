@@ -19,7 +19,7 @@
 namespace yolk {
 namespace {
 
-constexpr int kArguments = 6;
+constexpr int kArguments = 7;
 constexpr std::uint64_t kMostRequestBytes = std::uint64_t{64} << 20U;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -68,6 +68,17 @@ Result<WorkerMessage> read_message() {
     }
 }
 
+/// Tasks and limits mean to a program what they mean to its own version's worker.
+Result<void> same_version(char** argv) {
+    if (std::string_view(argv[6]) == YOLK_VERSION) return {};
+    return io_error(
+        fmt::format("'{}' is of Yolk " YOLK_VERSION
+                    " and was started by a program of Yolk {}. Install yolk-worker of that version, or give "
+                    "its path in $YOLK_WORKER.",
+                    argv[0], argv[6]),
+        ENOEXEC);
+}
+
 Result<void> send(int out, WorkerMessage message, std::string_view kind) {
     message.insert(message.begin(), std::string(kind));
     const std::string packed = pack_message(message);
@@ -97,7 +108,8 @@ int serve_worker(int argc, char** argv, std::span<const WorkerTask> tasks) {
     ::dup2(STDERR_FILENO, STDOUT_FILENO);
     if (Result<WorkerMessage> request = read_message(); request) {
         call.request_ = *std::move(request);
-        const Result<WorkerMessage> answer = task->run(call);
+        const Result<void> same = same_version(argv);
+        const Result<WorkerMessage> answer = same ? task->run(call) : Result<WorkerMessage>(same.error());
         if (answer) {
             (void)send(call.out_, *answer, kAnswers);
         } else {

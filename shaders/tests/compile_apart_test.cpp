@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shaders that would take this process down, or keep it for hours, are errors in words.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <string>
 
+#include "yolk/core/file.hpp"
 #include "yolk/core/worker.hpp"
 #include "yolk/shaders/environment_compiler.hpp"
 #include "yolk/shaders/kernel_compiler.hpp"
@@ -13,6 +17,7 @@
 namespace yolk {
 namespace {
 
+namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
@@ -123,6 +128,23 @@ TEST(compile_apart, without_a_worker_it_says_so) {
     const auto worker = find_worker();
     ASSERT_TRUE(worker) << worker.error().message;
     EXPECT_EQ(worker->filename(), "yolk-worker");
+}
+
+// A stand-in passes the arguments on as a program of another version would give them.
+TEST(compile_apart, a_worker_of_another_version_is_refused) {
+    const auto worker = find_worker();
+    ASSERT_TRUE(worker) << worker.error().message;
+    const fs::path script = fs::path(::testing::TempDir()) / fmt::format("worker-{}.sh", ::getpid());
+    ASSERT_TRUE(write_file_atomically(
+        script, fmt::format("#!/bin/sh\nexec '{}' \"$1\" \"$2\" \"$3\" \"$4\" \"$5\" 0.0.9\n", worker->string())));
+    fs::permissions(script, fs::perms::owner_all);
+    ASSERT_EQ(::setenv("YOLK_WORKER", script.c_str(), 1), 0);
+    const std::string message = told("b[0] = 78;");
+    ::unsetenv("YOLK_WORKER");
+    fs::remove(script);
+    EXPECT_THAT(message, AllOf(HasSubstr(worker->string()), HasSubstr("was started by a program of Yolk 0.0.9"),
+                               HasSubstr("$YOLK_WORKER")));
+    EXPECT_EQ(told("b[0] = 78;"), "compiled");
 }
 
 }  // namespace

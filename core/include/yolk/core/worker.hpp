@@ -51,7 +51,7 @@ using WorkerReply = std::function<Result<WorkerMessage>(WorkerMessage)>;
 [[nodiscard]] Result<std::filesystem::path> find_worker();
 
 /// Starts a worker for one task and waits for its end. Any thread. Errors: find_worker's, no process to be had, `stop`,
-/// reply's, and those that the worker itself answered with.
+/// a worker of another version of Yolk, reply's, and those that the worker itself answered with.
 [[nodiscard]] Result<WorkerAnswer> call_worker(std::string_view task, const WorkerMessage& request,
                                                const WorkerLimits& limits,
                                                const std::stop_token& stop = std::stop_token{},
