@@ -16,6 +16,7 @@
 
 #include "bare_replay.hpp"
 #include "bench.hpp"
+#include "times.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
 namespace yolk::bench {
@@ -27,12 +28,6 @@ constexpr std::uint32_t kElements = 256;
 
 struct Times {
     std::vector<double> cpu_us, wall_us;  ///< per kernel
-
-    [[nodiscard]] static double median(std::vector<double> values) {
-        const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-        std::nth_element(values.begin(), middle, values.end());
-        return *middle;
-    }
 };
 
 double thread_cpu_seconds() {
@@ -86,12 +81,12 @@ void record(Recorder& recorder, const SmallKernel& kernel) {
 }
 
 void report(benchmark::State& state, const Times& ours, const Times& bare) {
-    const double ours_cpu = Times::median(ours.cpu_us), bare_cpu = Times::median(bare.cpu_us);
+    const double ours_cpu = median_of(ours.cpu_us), bare_cpu = median_of(bare.cpu_us);
     state.counters["ours_cpu_us"] = ours_cpu;
     state.counters["bare_cpu_us"] = bare_cpu;
     state.counters["above_bare_cpu_us"] = ours_cpu - bare_cpu;
-    state.counters["ours_wall_us"] = Times::median(ours.wall_us);
-    state.counters["bare_wall_us"] = Times::median(bare.wall_us);
+    state.counters["ours_wall_us"] = median_of(ours.wall_us);
+    state.counters["bare_wall_us"] = median_of(bare.wall_us);
 }
 
 Result<void> time_dispatches(benchmark::State& state, BenchDevice& on, bool replayed) {

@@ -14,6 +14,7 @@
 #include <cmath>
 
 #include "bench.hpp"
+#include "times.hpp"
 #include "yolk/core/philox.hpp"
 #include "yolk/hyper/optimize.hpp"
 
@@ -164,13 +165,9 @@ struct Judged {
         seconds.push_back(found.seconds);
         steps.push_back(found.steps);
     }
-    [[nodiscard]] static double median(std::vector<double> values) {
-        std::ranges::sort(values);
-        return values[values.size() / 2];
-    }
     void tell(benchmark::State& state, const std::string& name, const Settings& settings) const {
-        state.counters[name + "_seconds"] = median(seconds);
-        state.counters[name + "_steps"] = median(steps);
+        state.counters[name + "_seconds"] = median_of(seconds);
+        state.counters[name + "_steps"] = median_of(steps);
         state.counters[name + "_reached"] =
             static_cast<double>(std::ranges::count_if(seconds, [](double each) { return std::isfinite(each); }));
         state.counters[name + "_rate"] = settings.rate;
@@ -190,11 +187,11 @@ Result<void> time_rules(benchmark::State& state, BenchDevice& on, double share) 
             of_adam.add(by_adam);
             of_kfac.add(by_kfac);
         }
-        state.SetIterationTime(Judged::median(of_kfac.seconds));
+        state.SetIterationTime(median_of(of_kfac.seconds));
     }
     of_adam.tell(state, "adam", adam);
     of_kfac.tell(state, "kfac", kfac);
-    state.counters["adam_over_kfac_seconds"] = Judged::median(of_adam.seconds) / Judged::median(of_kfac.seconds);
+    state.counters["adam_over_kfac_seconds"] = median_of(of_adam.seconds) / median_of(of_kfac.seconds);
     return {};
 }
 

@@ -12,6 +12,7 @@
 #include <chrono>
 
 #include "bench.hpp"
+#include "times.hpp"
 #include "yolk/core/philox.hpp"
 #include "yolk/hyper/control.hpp"
 #include "yolk/hyper/population.hpp"
@@ -51,11 +52,6 @@ hyper::System recurrent() {
 }
 
 using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-double median(std::vector<double> values) {
-    std::ranges::sort(values);
-    return values[values.size() / 2];
-}
 
 /// One form of the population, with what it takes per call.
 struct LoopForm {
@@ -103,7 +99,7 @@ Result<void> time_loop(benchmark::State& state, BenchDevice& on, std::uint64_t l
     for ([[maybe_unused]] const auto _ : state) YOLK_TRY_VOID(device.evaluate(space));
     state.counters["items_per_second"] = benchmark::Counter(
         static_cast<double>(kLoopMembers) * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
-    state.counters["of_host"] = median(host.seconds) / median(device.seconds);
+    state.counters["of_host"] = median_of(host.seconds) / median_of(device.seconds);
     state.counters["plan_ms"] = 1e3 * device.plan_seconds;
     state.counters["equations"] = static_cast<double>(device.equations);
     return {};
@@ -163,7 +159,7 @@ Result<void> time_stopped_loop(benchmark::State& state, BenchDevice& on, std::ui
         for (std::size_t form = 0; form < forms.size(); ++form) YOLK_TRY_VOID(evaluate(form));
     }
     for ([[maybe_unused]] const auto _ : state) YOLK_TRY_VOID(evaluate(0));
-    state.counters["of_all"] = median(seconds[1]) / median(seconds[0]);
+    state.counters["of_all"] = median_of(seconds[1]) / median_of(seconds[0]);
     state.counters["dispatches"] = static_cast<double>(dispatches);
     state.counters["submissions"] = static_cast<double>(submissions);
     return {};

@@ -9,6 +9,8 @@
 #include <chrono>
 
 #include "bench.hpp"
+#include "drawn_networks.hpp"
+#include "times.hpp"
 #include "yolk/core/noise.hpp"
 #include "yolk/evolve/evolution.hpp"
 #include "yolk/evolve/schedule.hpp"
@@ -20,31 +22,14 @@ namespace {
 constexpr std::uint32_t kMembers = 64;
 constexpr std::uint32_t kSteps = 200;
 
-hyper::Tensor drawn_vector(std::uint32_t count, std::uint32_t stream) {
-    std::vector<float> values;
-    for (std::uint32_t block = 0; values.size() < count; ++block) {
-        const NoiseStream of{.seed = 42, .parameter = stream, .domain = Domain::Data};
-        for (const std::int8_t element : noise_block(of, block)) values.push_back(static_cast<float>(element) / 9.2F);
-    }
-    values.resize(count);
-    return hyper::Tensor::vector(std::move(values));
-}
-
 struct SearchedSystem {
     hyper::System system;
     std::vector<hyper::Example> examples;
 };
 
-hyper::Hyperfunction<hyper::MatrixWeight> dense(const char* name, std::uint32_t out, std::uint32_t in) {
-    return hyper::hyperfunction(
-        name, hyper::MatrixWeight{.out = out, .in = in},
-        [](const hyper::Traced& weight, const hyper::Traced& x) { return hyper::tanh(hyper::linear(weight, x)); },
-        {.optimize = true});
-}
-
 SearchedSystem exclusive_or() {
     SearchedSystem made{
-        .system = hyper::System("xor", [hidden = dense("hidden", 4, 2), output = dense("output", 1, 4)](
+        .system = hyper::System("xor", [hidden = tanh_layer("hidden", 4, 2), output = tanh_layer("output", 1, 4)](
                                            const hyper::Inputs& in) { return output(hidden(in["x"])); }),
         .examples = {}};
     for (const float a : {0.0F, 1.0F}) {
@@ -58,8 +43,8 @@ SearchedSystem exclusive_or() {
 
 SearchedSystem network() {
     SearchedSystem made{
-        .system = hyper::System("network", [first = dense("first", 64, 32), second = dense("second", 64, 64),
-                                            third = dense("third", 8, 64)](
+        .system = hyper::System("network", [first = tanh_layer("first", 64, 32), second = tanh_layer("second", 64, 64),
+                                            third = tanh_layer("third", 8, 64)](
                                                const hyper::Inputs& in) { return third(second(first(in["x"]))); }),
         .examples = {}};
     for (std::uint32_t i = 0; i < 64; ++i)
@@ -121,9 +106,7 @@ Result<double> seconds_per_step(SearchedSystem& searched, By by) {
     std::vector<double> seconds;
     for (std::size_t i = 10; i < reports.size(); ++i)
         seconds.push_back(std::chrono::duration<double>(reports[i] - reports[i - 1]).count());
-    const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-    std::nth_element(seconds.begin(), middle, seconds.end());
-    return *middle;
+    return median_of(std::move(seconds));
 }
 
 Result<void> time_steps(benchmark::State& state, BenchDevice& on, SearchedSystem (*make)(), By by) {

@@ -10,6 +10,7 @@
 #include <array>
 
 #include "bench.hpp"
+#include "drawn_networks.hpp"
 #include "yolk/core/noise.hpp"
 #include "yolk/hyper/executor.hpp"
 #include "yolk/hyper/population.hpp"
@@ -26,16 +27,6 @@ struct Sizes {
 };
 constexpr Sizes kSmall{8, 16, 4, 8};
 constexpr Sizes kLarge{32, 64, 8, 64};
-
-hyper::Tensor drawn(std::uint32_t count, std::uint32_t stream) {
-    std::vector<float> values;
-    for (std::uint32_t block = 0; values.size() < count; ++block) {
-        const NoiseStream of{.seed = kSeed, .parameter = stream, .domain = Domain::Data};
-        for (const std::int8_t element : noise_block(of, block)) values.push_back(static_cast<float>(element) / 9.2F);
-    }
-    values.resize(count);
-    return hyper::Tensor::vector(std::move(values));
-}
 
 enum class ScoredOn { Host, Device };
 
@@ -57,24 +48,18 @@ struct Setup {
 };
 
 Result<Setup> set_up(const Sizes& sizes, ScoredOn scored_on = ScoredOn::Host) {
-    const auto layer = [](const char* name, std::uint32_t out, std::uint32_t in) {
-        return hyper::hyperfunction(
-            name, hyper::MatrixWeight{.out = out, .in = in},
-            [](const hyper::Traced& weight, const hyper::Traced& x) { return hyper::tanh(hyper::linear(weight, x)); },
-            {.optimize = true});
-    };
     hyper::System system(
-        "network",
-        [first = layer("first", sizes.hidden, sizes.inputs), second = layer("second", sizes.hidden, sizes.hidden),
-         third = layer("third", sizes.outputs, sizes.hidden), scored_on](const hyper::Inputs& inputs) {
+        "network", [first = tanh_layer("first", sizes.hidden, sizes.inputs),
+                    second = tanh_layer("second", sizes.hidden, sizes.hidden),
+                    third = tanh_layer("third", sizes.outputs, sizes.hidden), scored_on](const hyper::Inputs& inputs) {
             const hyper::Traced y = third(second(first(inputs["x"])));
             return scored_on == ScoredOn::Device ? hyper::numeric_distance().traced(y, inputs["expected"]) : y;
         });
     std::vector<hyper::Example> examples;
     std::vector<hyper::Value> expected;
     for (std::uint32_t i = 0; i < sizes.examples; ++i) {
-        expected.emplace_back(drawn(sizes.outputs, 100 + i));
-        examples.push_back({.inputs = {{"x", drawn(sizes.inputs, i)}}, .expected = expected.back()});
+        expected.emplace_back(drawn_vector(sizes.outputs, 100 + i));
+        examples.push_back({.inputs = {{"x", drawn_vector(sizes.inputs, i)}}, .expected = expected.back()});
         if (scored_on == ScoredOn::Device) examples.back().inputs.emplace("expected", expected.back());
     }
     YOLK_TRY(std::vector<hyper::TracedExample> traces, system.trace_all(examples));
@@ -127,7 +112,7 @@ std::vector<std::vector<hyper::Tensor>> formed_candidates(const Setup& setup, st
         for (const hyper::GraphParameter& parameter : setup.traces[0].graph.parameters) {
             const hyper::Tensor& mean = setup.system.parameters().find(parameter.group)->values;
             std::vector<float> values(mean.values().begin(), mean.values().end());
-            const hyper::Tensor noise = drawn(static_cast<std::uint32_t>(values.size()), 1000 + i);
+            const hyper::Tensor noise = drawn_vector(static_cast<std::uint32_t>(values.size()), 1000 + i);
             for (std::size_t k = 0; k < values.size(); ++k) values[k] += 0.05F * noise.values()[k];
             candidates[i].push_back(hyper::Tensor::create(mean.shape(), std::move(values)).value());
         }

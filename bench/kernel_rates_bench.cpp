@@ -12,6 +12,7 @@
 
 #include "bench.hpp"
 #include "kernel_rates_host.hpp"
+#include "times.hpp"
 #include "yolk/core/philox.hpp"
 #include "yolk/primitives/cumulative_sum.hpp"
 #include "yolk/primitives/elementwise.hpp"
@@ -174,11 +175,6 @@ Result<void> make_rows(Contest& contest, BenchDevice& on, Rows rows, Desc desc, 
     return {};
 }
 
-double median(Floats seconds) {
-    std::ranges::sort(seconds);
-    return seconds[seconds.size() / 2];
-}
-
 /// The device's output lies within a share of the host's, of the largest magnitude.
 Result<void> check(Contest& contest, BenchDevice& on) {
     Floats got(contest.out.size(), NAN);
@@ -214,10 +210,10 @@ Result<void> time_contest(benchmark::State& state, BenchDevice& on, Contest& con
         by_host.push_back(std::chrono::duration<float>(std::chrono::steady_clock::now() - begun).count());
     }
     const auto elements = static_cast<double>(contest.out.size());
-    state.counters["items_per_second"] = elements / median(by_device);
-    state.counters["bytes_per_second"] = contest.bytes / median(by_device);
-    state.counters["host_items_per_second"] = elements / median(by_host);
-    state.counters["of_host"] = median(by_host) / median(by_device);
+    state.counters["items_per_second"] = elements / median_of(by_device);
+    state.counters["bytes_per_second"] = contest.bytes / median_of(by_device);
+    state.counters["host_items_per_second"] = elements / median_of(by_host);
+    state.counters["of_host"] = median_of(by_host) / median_of(by_device);
     return {};
 }
 

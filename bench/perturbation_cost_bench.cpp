@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench.hpp"
+#include "times.hpp"
 #include "yolk/primitives/matmul.hpp"
 #include "yolk/primitives/perturbed_linear.hpp"
 
@@ -62,12 +63,6 @@ Result<BoundPerturbedLinear> bind_perturbed(const PerturbedLinearPlan& plan, con
                      {buffers.scratch, 0, plan.scratch().size_bytes});
 }
 
-double median(std::vector<double>& values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
-
 Result<void> time_both(benchmark::State& state, BenchDevice& on) {
     YOLK_TRY(const PerturbedLinearPlan fast_plan, plan_perturbed(on, Determinism::Fast));
     YOLK_TRY(const PerturbedLinearPlan exact_plan, plan_perturbed(on, Determinism::Exact));
@@ -102,12 +97,12 @@ Result<void> time_both(benchmark::State& state, BenchDevice& on) {
             seconds[i].push_back((nanoseconds[i + 1] - nanoseconds[i]) * 1e-9);
         state.SetIterationTime(seconds[0].back());
     }
-    const double own = median(seconds[0]);
+    const double own = median_of(seconds[0]);
     state.counters["giga_operations"] = 2e-9 * kInstances * kWidth * kWidth / own;
-    const double fast_product = median(seconds[1]);
-    const double exact_own = median(seconds[3]);
+    const double fast_product = median_of(seconds[1]);
+    const double exact_own = median_of(seconds[3]);
     state.counters["of_fast"] = fast_product / own;
-    state.counters["of_exact"] = median(seconds[2]) / exact_own;
+    state.counters["of_exact"] = median_of(seconds[2]) / exact_own;
     state.counters["exact_of_fast"] = fast_product / exact_own;
     return {};
 }

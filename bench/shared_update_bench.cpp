@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench.hpp"
+#include "times.hpp"
 #include "yolk/evolve/shared_update.hpp"
 
 namespace yolk::bench {
@@ -37,12 +38,7 @@ Result<double> timed_gradient(evolve::SharedUpdate& update, const evolve::Shaped
                               std::span<const double> rates, std::span<float> gradient) {
     const auto start = std::chrono::steady_clock::now();
     YOLK_TRY_VOID(update.gradient(shaped, {.seed = 42, .sigma = 0.1F}, rates, gradient));
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median_of(std::vector<double> values) {
-    std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
-    return values[values.size() / 2];
+    return seconds_since(start);
 }
 
 /// The whole on each device alone, and both together by the rates so far, in turns.

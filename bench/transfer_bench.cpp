@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench.hpp"
+#include "times.hpp"
 
 namespace yolk::bench {
 namespace {
@@ -55,11 +56,6 @@ Result<void> call_download(Bytes& bytes, Recorder& recorder) {
     return {};
 }
 
-double median(std::vector<double> values) {
-    std::ranges::sort(values);
-    return values[values.size() / 2];
-}
-
 Result<void> time_transfers(benchmark::State& state, const BenchDevice& on, bool up, std::size_t size) {
     YOLK_TRY(const Device device, Device::create(on.context.instance(), on.device.info().index,
                                                  {.memory_policy = MemoryPolicy::ForceDiscrete}));
@@ -85,9 +81,9 @@ Result<void> time_transfers(benchmark::State& state, const BenchDevice& on, bool
         state.SetIterationTime(after);
     }
     state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(size));
-    state.counters["per_call_us"] = 1e6 * median(of_calls);
-    state.counters["ring_us"] = 1e6 * median(of_ring);
-    state.counters["times_per_call"] = median(of_calls) / median(of_ring);
+    state.counters["per_call_us"] = 1e6 * median_of(of_calls);
+    state.counters["ring_us"] = 1e6 * median_of(of_ring);
+    state.counters["times_per_call"] = median_of(of_calls) / median_of(of_ring);
     return {};
 }
 

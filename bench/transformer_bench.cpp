@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "bench.hpp"
+#include "times.hpp"
 #include "yolk/core/philox.hpp"
 #include "yolk/hyper/optimize.hpp"
 #include "yolk/hyper/population.hpp"
@@ -162,9 +163,7 @@ Result<void> time_adam(benchmark::State& state, BenchDevice& on, std::uint32_t e
         std::vector<double> seconds;
         for (std::size_t i = 2; i < reports.size(); ++i)
             seconds.push_back(std::chrono::duration<double>(reports[i] - reports[i - 1]).count());
-        const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-        std::ranges::nth_element(seconds, middle);
-        state.SetIterationTime(*middle);
+        state.SetIterationTime(median_of(std::move(seconds)));
     }
     state.counters["steps"] = static_cast<double>(losses.size() - 1);
     state.counters["loss_before"] = losses.front();

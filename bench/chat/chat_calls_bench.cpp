@@ -6,15 +6,12 @@
 
 #include <cstdlib>
 
+#include "../times.hpp"
 #include "chat_server.hpp"
 #include "yolk/chat/client.hpp"
 
 namespace yolk {
 namespace {
-
-unsigned argument(int argc, char** argv, int index, unsigned otherwise) {
-    return argc > index ? static_cast<unsigned>(std::strtoul(argv[index], nullptr, 10)) : otherwise;
-}
 
 Result<void> measure(unsigned calls, unsigned at_once, std::chrono::milliseconds wait) {
     YOLK_TRY(const chat_server::Server server, chat_server::Server::start({.rule = [wait](const Json&) {
@@ -39,9 +36,9 @@ Result<void> measure(unsigned calls, unsigned at_once, std::chrono::milliseconds
 }  // namespace yolk
 
 int main(int argc, char** argv) {
-    const unsigned calls = yolk::argument(argc, argv, 1, 1000);
-    const unsigned at_once = yolk::argument(argc, argv, 2, 64);
-    const unsigned wait = yolk::argument(argc, argv, 3, 100);
+    const unsigned calls = yolk::bench::number_argument(argc, argv, 1, 1000);
+    const unsigned at_once = yolk::bench::number_argument(argc, argv, 2, 64);
+    const unsigned wait = yolk::bench::number_argument(argc, argv, 3, 100);
     const yolk::Result<void> measured = yolk::measure(calls, at_once, std::chrono::milliseconds(wait));
     if (measured) return 0;
     fmt::print(stderr, "yolk_chat_bench: {}\n", measured.error().message);

@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "../times.hpp"
 #include "layer_members.hpp"
 #include "pinned_devices.hpp"
 #include "yolk/evolve/device_pool.hpp"
@@ -25,12 +26,6 @@ namespace yolk::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-double median(std::vector<double> values) {
-    std::ranges::sort(values);
-    return values[values.size() / 2];
-}
 
 /// A pool that evaluates the layer's members again and again.
 struct LayerPool {
@@ -88,13 +83,13 @@ Result<void> compare_layer(std::span<const Device> devices, std::uint32_t member
         side->seconds.erase(side->seconds.begin(), side->seconds.begin() + 2);
         side->least_busy.erase(side->least_busy.begin(), side->least_busy.begin() + 2);
     }
-    const double rate_first = members / median(first.seconds);
-    const double rate_second = members / median(second.seconds);
-    const double rate_both = members / median(both.seconds);
+    const double rate_first = members / median_of(first.seconds);
+    const double rate_second = members / median_of(second.seconds);
+    const double rate_both = members / median_of(both.seconds);
     fmt::print("layer, {} members: {:.0f} and {:.0f} members/s alone (a ratio of {:.1f}), {:.0f} together\n", members,
                rate_first, rate_second, rate_first / rate_second, rate_both);
     fmt::print("layer: of_sum {:.3f}, least busy {:.3f}\n", rate_both / (rate_first + rate_second),
-               median(both.least_busy));
+               median_of(both.least_busy));
     return {};
 }
 
@@ -159,10 +154,10 @@ Result<void> compare_training(std::span<const Device> devices, std::uint32_t mem
         if (hash != same) return bad_input("The states of the sides differ: {} and {}.", hash, same);
     }
     fmt::print("training, {} members: the pool is {:.3f} times as fast as the faster device alone\n", members,
-               median(ratios));
+               median_of(ratios));
     fmt::print(
         "training: dealing to a pool of one device costs {:.2f} % of a generation (not dealing to it: nothing)\n",
-        100.0 * median(costs));
+        100.0 * median_of(costs));
     return {};
 }
 
@@ -187,7 +182,7 @@ Result<void> compare_update(std::span<const Device> devices, std::uint32_t turns
     YOLK_TRY(const std::string same, measured.run->state_hash());
     if (hash != same) return bad_input("The states of the sides differ: {} and {}.", hash, same);
     fmt::print("update, 4-112-112-2, 16,384 members of 4 steps: sharing is {:.3f} times as fast as the lead alone\n",
-               median(ratios));
+               median_of(ratios));
     return {};
 }
 
@@ -204,11 +199,8 @@ Result<void> run(std::uint32_t members, std::uint32_t turns) {
 }  // namespace yolk::bench
 
 int main(int argc, char** argv) {
-    const auto number = [&](int at, std::uint32_t fallback) {
-        return argc > at ? static_cast<std::uint32_t>(std::strtoul(argv[at], nullptr, 10)) : fallback;
-    };
-    const std::uint32_t members = number(1, 65536);
-    const std::uint32_t turns = number(2, 7);
+    const std::uint32_t members = yolk::bench::number_argument(argc, argv, 1, 65536);
+    const std::uint32_t turns = yolk::bench::number_argument(argc, argv, 2, 7);
     if (members < 4096 || members % yolk::bench::kLayerBlock != 0 || turns == 0) {
         fmt::print(stderr, "usage: yolk_pool_bench [MEMBERS] [TURNS]; members from 4096 on, a multiple of {}.\n",
                    yolk::bench::kLayerBlock);

@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "../times.hpp"
 #include "yolk/autotune/context.hpp"
 #include "yolk/train/train.hpp"
 
@@ -81,19 +82,13 @@ Result<void> compare(std::uint32_t population, std::uint32_t turns, std::uint32_
     return {};
 }
 
-std::uint32_t argument(int argc, char** argv, int place, std::uint32_t otherwise) {
-    if (place >= argc) return otherwise;
-    std::from_chars(argv[place], argv[place] + std::strlen(argv[place]), otherwise);
-    return otherwise;
-}
-
 }  // namespace
 }  // namespace yolk::bench
 
 int main(int argc, char** argv) {
     using namespace yolk::bench;
-    const yolk::Result<void> done = compare(argument(argc, argv, 1, 4096), argument(argc, argv, 2, 20),
-                                            argument(argc, argv, 3, 10), argument(argc, argv, 4, 0));
+    const yolk::Result<void> done = compare(number_argument(argc, argv, 1, 4096), number_argument(argc, argv, 2, 20),
+                                            number_argument(argc, argv, 3, 10), number_argument(argc, argv, 4, 0));
     if (done) return 0;
     std::fprintf(stderr, "%s\n", done.error().message.c_str());
     return 1;

@@ -12,8 +12,9 @@
 #include <optional>
 #include <vector>
 
+#include "../drawn_networks.hpp"
 #include "../pool/pinned_devices.hpp"
-#include "yolk/core/noise.hpp"
+#include "../times.hpp"
 #include "yolk/hyper/system.hpp"
 
 namespace yolk::bench {
@@ -25,16 +26,6 @@ struct NetworkSizes {
     std::uint32_t inputs, hidden, outputs, examples;
 };
 
-hyper::Tensor drawn_input(std::uint32_t count, std::uint32_t stream) {
-    std::vector<float> values;
-    for (std::uint32_t block = 0; values.size() < count; ++block) {
-        const NoiseStream of{.seed = 42, .parameter = stream, .domain = Domain::Data};
-        for (const std::int8_t element : noise_block(of, block)) values.push_back(static_cast<float>(element) / 9.2F);
-    }
-    values.resize(count);
-    return hyper::Tensor::vector(std::move(values));
-}
-
 struct TracedNetwork {
     hyper::System system;
     std::vector<hyper::TracedExample> traces{};
@@ -42,21 +33,15 @@ struct TracedNetwork {
 };
 
 Result<TracedNetwork> trace_network(const NetworkSizes& sizes) {
-    const auto layer = [](const char* name, std::uint32_t out, std::uint32_t in) {
-        return hyper::hyperfunction(
-            name, hyper::MatrixWeight{.out = out, .in = in},
-            [](const hyper::Traced& weight, const hyper::Traced& x) { return hyper::tanh(hyper::linear(weight, x)); },
-            {.optimize = true});
-    };
-    const auto first = layer("first", sizes.hidden, sizes.inputs);
-    const auto second = layer("second", sizes.hidden, sizes.hidden);
-    const auto third = layer("third", sizes.outputs, sizes.hidden);
+    const auto first = tanh_layer("first", sizes.hidden, sizes.inputs);
+    const auto second = tanh_layer("second", sizes.hidden, sizes.hidden);
+    const auto third = tanh_layer("third", sizes.outputs, sizes.hidden);
     TracedNetwork made{
         .system = hyper::System("network", [=](const hyper::Inputs& in) { return third(second(first(in["x"]))); })};
     std::vector<hyper::Example> examples;
-    const hyper::Value expected = drawn_input(sizes.outputs, 1000);
+    const hyper::Value expected = drawn_vector(sizes.outputs, 1000);
     for (std::uint32_t i = 0; i < sizes.examples; ++i)
-        examples.push_back({.inputs = {{"x", drawn_input(sizes.inputs, i)}}, .expected = expected});
+        examples.push_back({.inputs = {{"x", drawn_vector(sizes.inputs, i)}}, .expected = expected});
     YOLK_TRY(made.traces, made.system.trace_all(examples));
     YOLK_TRY(made.space, hyper::search_space(made.system.parameters()));
     return made;
@@ -80,7 +65,7 @@ struct Side {
                                                                         .centre = network.space.centre,
                                                                         .when = {.seed = 42, .sigma = 0.05F},
                                                                         .members = candidates}));
-        seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+        seconds.push_back(seconds_since(start));
         double least = 1.0;
         for (const evolve::WorkerShare& share : outputs.pooled.devices.shares)
             least = std::min(least, share.busy_seconds / outputs.pooled.devices.seconds);
@@ -89,10 +74,8 @@ struct Side {
     }
 };
 
-double median_after_warm_up(std::vector<double> values) {
-    values.erase(values.begin(), values.begin() + 2);
-    std::ranges::sort(values);
-    return values[values.size() / 2];
+double median_after_warm_up(const std::vector<double>& values) {
+    return median_of(std::vector<double>(values.begin() + 2, values.end()));
 }
 
 Result<void> compare(std::span<const Device> devices, const NetworkSizes& sizes, std::uint32_t candidates,
@@ -134,11 +117,8 @@ Result<void> compare_all(std::uint32_t candidates, std::uint32_t turns) {
 }  // namespace yolk::bench
 
 int main(int argc, char** argv) {
-    const auto number = [&](int at, std::uint32_t fallback) {
-        return argc > at ? static_cast<std::uint32_t>(std::strtoul(argv[at], nullptr, 10)) : fallback;
-    };
-    const std::uint32_t candidates = number(1, 4096);
-    const std::uint32_t turns = number(2, 7);
+    const std::uint32_t candidates = yolk::bench::number_argument(argc, argv, 1, 4096);
+    const std::uint32_t turns = yolk::bench::number_argument(argc, argv, 2, 7);
     if (candidates == 0 || turns == 0) {
         fmt::print(stderr, "usage: yolk_system_pool_bench [CANDIDATES] [TURNS]; at least one of each.\n");
         return 2;

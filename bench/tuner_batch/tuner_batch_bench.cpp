@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "../times.hpp"
 #include "yolk/autotune/context.hpp"
 #include "yolk/autotune/search_cost.hpp"
 #include "yolk/primitives/block_inverse.hpp"
@@ -41,11 +42,6 @@ double milliseconds_of(const std::function<void()>& work) {
     const auto begin = std::chrono::steady_clock::now();
     work();
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-}
-
-double median_of(std::vector<double> values) {
-    std::ranges::sort(values);
-    return values[values.size() / 2];
 }
 
 /// Buffers by number of floats, filled with small values so that nothing is denormal or infinite.

@@ -53,6 +53,10 @@ Result<Evolution> Evolution::create(DevicePool& pool, PoolParts parts, const Evo
         return bad_input("The run's determinism is {}, and its pool was made for {}. Make both for the same one.",
                          to_string(options.determinism), to_string(pool.options().determinism));
     }
+    if (parts.host_policy) {
+        return bad_input(
+            "PoolParts::host_policy is of runs on the host (Evolution::create_on_host); give PoolParts::policy.");
+    }
     const bool has_stages = parts.stages.shape || parts.stages.update || parts.stages.optimize;
     const bool has_ranks = parts.exchange != nullptr && parts.exchange->ranks() > 1;
     const bool is_audited = pool.options().audit > 0.0;  // a pool says where nobody is left to do it

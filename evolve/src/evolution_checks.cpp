@@ -11,18 +11,23 @@
 
 namespace yolk::evolve {
 
-Result<void> check_parts(const EvolutionParts& parts, const EvolutionOptions& options) {
-    const std::uint32_t elements = parts.parameters.element_count();
+Result<void> check_state(const ParameterTable& table, std::span<const float> initial,
+                         std::span<const float> optimizer_state, const EvolutionOptions& options) {
+    const std::uint32_t elements = table.element_count();
     if (elements == 0) return bad_input("The parameter table is empty, so there is nothing to train.");
-    if (parts.initial.size() != elements) {
+    if (initial.size() != elements) {
         return bad_input("There are {} initial values for {} parameter elements; the two must be equal.",
-                         parts.initial.size(), elements);
+                         initial.size(), elements);
     }
     const std::size_t state = optimizer_state_arrays(options.optimizer) * std::size_t{elements};
-    if (!parts.optimizer_state.empty() && parts.optimizer_state.size() != state) {
-        return bad_input("There are {} values of optimizer state; {} of {} elements has {}.",
-                         parts.optimizer_state.size(), to_string(options.optimizer), elements, state);
-    }
+    if (optimizer_state.empty() || optimizer_state.size() == state) return {};
+    return bad_input("There are {} values of optimizer state; {} of {} elements has {}.", optimizer_state.size(),
+                     to_string(options.optimizer), elements, state);
+}
+
+Result<void> check_parts(const EvolutionParts& parts, const EvolutionOptions& options) {
+    YOLK_TRY_VOID(check_state(parts.parameters, parts.initial, parts.optimizer_state, options));
+    const std::uint32_t elements = parts.parameters.element_count();
     if (parts.evaluator &&
         (parts.evaluator->members() != options.population || parts.evaluator->episodes() != options.episodes)) {
         return bad_input("The evaluator scores {} members with {} episodes each, but the options ask for {} with {}.",
@@ -55,6 +60,14 @@ Result<void> check_shaped(const ShapedGeneration& shaped, std::uint64_t weights,
     if (given == weights && others == 0) return {};
     return bad_input("There are {} int8 and {} fp32 weights; this run has {} {} and none of the other kind.",
                      shaped.integer_weights.size(), shaped.float_weights.size(), weights, integers ? "int8" : "fp32");
+}
+
+Result<ShapedGeneration> kept_weights(const PoolParts& parts, const ShapedGeneration& last) {
+    if (!parts.keep_weights)
+        return bad_input("This evolution keeps no weights; ask for them in PoolParts::keep_weights.");
+    if (last.integer_weights.empty() && last.float_weights.empty())
+        return bad_input("There are no weights before the first generation.");
+    return last;
 }
 
 Result<void> check_finite(std::span<const float> values, std::string_view of) {

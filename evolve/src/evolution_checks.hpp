@@ -6,11 +6,13 @@
 #include <span>
 #include <string_view>
 
-#include "yolk/evolve/evolution.hpp"
-#include "yolk/evolve/member_evaluator.hpp"
+#include "yolk/evolve/pool_parts.hpp"
 
 namespace yolk::evolve {
 
+/// The table has elements, and each of them its values.
+[[nodiscard]] Result<void> check_state(const ParameterTable& table, std::span<const float> initial,
+                                       std::span<const float> optimizer_state, const EvolutionOptions& options);
 [[nodiscard]] Result<void> check_parts(const EvolutionParts& parts, const EvolutionOptions& options);
 /// Values are finite. The error names the first that is not, counted from the span's beginning, and what it is of.
 [[nodiscard]] Result<void> check_finite(std::span<const float> values, std::string_view of = "the parameters");
@@ -23,6 +25,8 @@ namespace yolk::evolve {
                                          const EvolutionOptions& options);
 /// What apply() is given has `weights` weights, of the kind that the run's rule makes.
 [[nodiscard]] Result<void> check_shaped(const ShapedGeneration& shaped, std::uint64_t weights, bool integers);
+/// Evolution::shaped() of a run that has these parts; `last` is empty before its first generation.
+[[nodiscard]] Result<ShapedGeneration> kept_weights(const PoolParts& parts, const ShapedGeneration& last);
 /// Probes the device. Error: exact mode on one that fails (Unsupported, with the reason).
 [[nodiscard]] Result<void> probe_device(const Device& device, Determinism determinism);
 /// Says so where a rank is legal, since noise of a larger rank is only closer to full rank than a matrix allows, but is

@@ -25,9 +25,20 @@ Result<void> check_reach(const RunLogReader& log, std::uint32_t from, std::uint3
     return {};
 }
 
-template <class Run>
-Result<std::optional<std::uint32_t>> replay(Run& run, const RunLogReader& log, std::uint32_t generations,
-                                            const OnReplayed& on_replayed) {
+}  // namespace
+
+Result<bool> goes_on_from(const RunLogReader& log, std::uint32_t generations, const std::string& digest) {
+    YOLK_TRY(const std::string wanted, log.digest_after(generations));
+    if (wanted.empty() || wanted == digest) return true;
+    if (log.header().weights == FitnessWeights::F32) return false;
+    return failed_work(
+        "'{}' does not go on from this state: after {} generations it has the state digest {}, and this is {}. The two "
+        "are of different runs, or of different versions of Yolk.",
+        log.path().string(), generations, wanted, digest);
+}
+
+Result<std::optional<std::uint32_t>> replay_log(Evolution& run, const RunLogReader& log, std::uint32_t generations,
+                                                const OnReplayed& on_replayed) {
     YOLK_TRY_VOID(check_reach(log, run.generations(), generations));
     YOLK_TRY(const std::string begins, run.state_digest());
     YOLK_TRY(const bool same, goes_on_from(log, run.generations(), begins));
@@ -53,27 +64,6 @@ Result<std::optional<std::uint32_t>> replay(Run& run, const RunLogReader& log, s
         }
     }
     return differs;
-}
-
-}  // namespace
-
-Result<bool> goes_on_from(const RunLogReader& log, std::uint32_t generations, const std::string& digest) {
-    YOLK_TRY(const std::string wanted, log.digest_after(generations));
-    if (wanted.empty() || wanted == digest) return true;
-    if (log.header().weights == FitnessWeights::F32) return false;
-    return failed_work(
-        "'{}' does not go on from this state: after {} generations it has the state digest {}, and this is {}. The two "
-        "are of different runs, or of different versions of Yolk.",
-        log.path().string(), generations, wanted, digest);
-}
-
-Result<std::optional<std::uint32_t>> replay_log(Evolution& run, const RunLogReader& log, std::uint32_t generations,
-                                                const OnReplayed& on_replayed) {
-    return replay(run, log, generations, on_replayed);
-}
-Result<std::optional<std::uint32_t>> replay_log(EvolutionTwin& run, const RunLogReader& log, std::uint32_t generations,
-                                                const OnReplayed& on_replayed) {
-    return replay(run, log, generations, on_replayed);
 }
 
 }  // namespace yolk::evolve

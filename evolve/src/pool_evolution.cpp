@@ -262,13 +262,7 @@ Result<GenerationSummary> PoolEvolution::update_on_lead(const ShapedGeneration& 
     return lead->adopt(given, next.parameters, next.optimizer);
 }
 
-Result<ShapedGeneration> PoolEvolution::shaped() const {
-    if (!parts.keep_weights)
-        return bad_input("This evolution keeps no weights; ask for them in PoolParts::keep_weights.");
-    if (last_shaped.integer_weights.empty() && last_shaped.float_weights.empty())
-        return bad_input("There are no weights before the first generation.");
-    return last_shaped;
-}
+Result<ShapedGeneration> PoolEvolution::shaped() const { return kept_weights(parts, last_shaped); }
 
 Result<std::vector<float>> PoolEvolution::scores() const {
     if (!team) return mean_scores(returns, options.episodes);

@@ -42,7 +42,8 @@ std::vector<float> gradient_by_twin(std::uint32_t generation, const ParameterTab
 }
 
 EvolutionState updated_by_twin(EvolutionState state, const ParameterTable& table, const EvolutionOptions& options,
-                               const ShapedGeneration& given, std::span<const float> gradient) {
+                               const ShapedGeneration& given, std::span<const float> gradient,
+                               std::uint32_t* skipped_elements) {
     const OptimizerDesc optimizer{.rule = options.optimizer,
                                   .element_count = table.element_count(),
                                   .beta1 = options.beta1,
@@ -53,8 +54,10 @@ EvolutionState updated_by_twin(EvolutionState state, const ParameterTable& table
         gradient = own;
     }
     state.optimizer.resize(std::size_t{optimizer_state_arrays(options.optimizer)} * table.element_count());
-    reference::twin_of(optimizer, {gradient, state.parameters, state.optimizer},
+    std::uint32_t skipped = 0;
+    reference::twin_of(optimizer, {gradient, state.parameters, state.optimizer, skipped},
                        Schedule(options, state.generation).learning_rate, state.generation);
+    if (skipped_elements != nullptr) *skipped_elements = skipped;
     ++state.generation;
     return state;
 }

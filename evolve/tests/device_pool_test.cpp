@@ -248,6 +248,10 @@ TEST_F(device_pool, bad_input_is_refused) {
     EXPECT_TRUE(expect_error(Evolution::create(pool, PoolParts{}, pooled_options()), ErrorKind::BadInput,
                              "PoolParts::members"));
     PoolParts parts = pooled_parts(pooled_options());
+    parts.host_policy = host_members({});
+    EXPECT_TRUE(expect_error(Evolution::create(pool, std::move(parts), pooled_options()), ErrorKind::BadInput,
+                             "PoolParts::host_policy is of runs on the host"));
+    parts = pooled_parts(pooled_options());
     parts.initial.pop_back();
     EXPECT_TRUE(expect_error(Evolution::create(pool, std::move(parts), pooled_options()), ErrorKind::BadInput,
                              "initial values"));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/evolve/log_replay.hpp"
+#include "yolk/evolve/pool_parts.hpp"
 
 #include <filesystem>
 
@@ -66,9 +67,9 @@ TEST_P(log_replay, gives_the_state_on_the_device_and_on_the_host) {
     ASSERT_OK_AND_ASSIGN(const std::string again, run.state_hash());
     EXPECT_EQ(again, hash);
     ASSERT_OK_AND_ASSIGN(
-        EvolutionTwin twin,
-        EvolutionTwin::create({.parameters = run.table(), .initial = initial_parameters(run.table(), options.seed)},
-                              options));
+        Evolution twin,
+        Evolution::create_on_host({.parameters = run.table(), .initial = initial_parameters(run.table(), options.seed)},
+                                  options));
     EXPECT_TRUE(expect_error(twin.step(), ErrorKind::BadInput, "no evaluator"));
     ASSERT_OK(replay_log(twin, log, 4));
     ASSERT_OK_AND_ASSIGN(const std::string on_host, twin.state_hash());

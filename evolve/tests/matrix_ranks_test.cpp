@@ -5,9 +5,9 @@
 #include <array>
 
 #include "fixtures.hpp"
-#include "yolk/evolve/evolution_twin.hpp"
 #include "yolk/evolve/member_parameters.hpp"
 #include "yolk/evolve/pool_parts.hpp"
+#include "yolk/evolve/schedule.hpp"
 #include "yolk/evolve/settings.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -47,18 +47,18 @@ std::uint64_t score_members(std::span<const float> parameters, const NoiseContex
     return members.count;
 }
 
-Result<std::vector<std::string>> ranked_twin_hashes() {
-    const auto evaluator = [](std::span<const float> parameters, const NoiseContext& when) {
-        TwinEvaluation made{.returns = std::vector<float>(ranked_options().population)};
-        made.evaluations = score_members(parameters, when, {.count = ranked_options().population}, made.returns);
-        return made;
+PoolParts ranked_parts() {
+    PoolParts parts{.parameters = ranked_table(), .initial = initial_parameters(ranked_table(), ranked_options().seed)};
+    parts.members = [](const Device*, Dispatcher*) {
+        return Result(host_members([](const HostQuestion& question, std::span<float> returns) {
+            return Result<std::uint64_t>(score_members(question.parameters, question.when, question.members, returns));
+        }));
     };
-    YOLK_TRY(EvolutionTwin twin,
-             EvolutionTwin::create({.parameters = ranked_table(),
-                                    .initial = initial_parameters(ranked_table(), ranked_options().seed),
-                                    .evaluator = evaluator,
-                                    .policy_evaluator = {}},
-                                   ranked_options()));
+    return parts;
+}
+
+Result<std::vector<std::string>> ranked_twin_hashes() {
+    YOLK_TRY(Evolution twin, Evolution::create_on_host(ranked_parts(), ranked_options()));
     std::vector<std::string> hashes;
     for (std::uint32_t g = 0; g < kRankedGenerations; ++g) {
         YOLK_TRY_VOID(twin.step());
@@ -100,14 +100,7 @@ TEST(matrix_ranks, of_a_run_over_two_devices_are_those_of_one) {
     const std::array devices{::yolk::testing::first_device().device, ::yolk::testing::other_device().device};
     for (const UpdateBy by : {UpdateBy::Lead, UpdateBy::All}) {
         ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(devices, {}));
-        PoolParts parts{.parameters = ranked_table()};
-        parts.initial = initial_parameters(parts.parameters, ranked_options().seed);
-        parts.members = [](const Device*, Dispatcher*) {
-            return Result(host_members([](const HostQuestion& question, std::span<float> returns) {
-                return Result<std::uint64_t>(
-                    score_members(question.parameters, question.when, question.members, returns));
-            }));
-        };
+        PoolParts parts = ranked_parts();
         parts.update_by = by;
         ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create(pool, std::move(parts), ranked_options()));
         for (const std::string& wanted : expected) {

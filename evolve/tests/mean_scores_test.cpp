@@ -206,8 +206,9 @@ TEST_F(mean_scores_of_runs, bad_parts_are_refused) {
                              "Element 0 has the bounds 1 to 0"));
     parts = parts_with_mean(pairs_of());
     parts.members = {};
-    EXPECT_TRUE(expect_error(Evolution::create_on_host(std::move(parts), pairs_of()), ErrorKind::BadInput,
-                             "needs PoolParts::members"));
+    ASSERT_OK_AND_ASSIGN(Evolution without, Evolution::create_on_host(std::move(parts), pairs_of()));
+    EXPECT_TRUE(expect_error(without.step(), ErrorKind::BadInput, "needs PoolParts::members"));
+    EXPECT_TRUE(expect_error(without.score_mean(), ErrorKind::BadInput, "needs PoolParts::members"));
     parts = parts_with_mean(pairs_of());
     parts.stages.update = [](const ShapedGeneration&, const NoiseContext&) {
         return Result<std::vector<float>>(std::vector<float>());

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "fixtures.hpp"
-#include "yolk/evolve/evolution_twin.hpp"
+#include "yolk/evolve/pool_parts.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::evolve {
@@ -32,7 +32,7 @@ class not_finite : public ::yolk::testing::DeviceTest {
     struct Runs {
         std::optional<Evolution> device;
         std::span<float> returns;
-        std::optional<EvolutionTwin> twin;
+        std::optional<Evolution> twin;
         Scores scores;
 
         Result<GenerationSummary> step() {
@@ -49,12 +49,15 @@ class not_finite : public ::yolk::testing::DeviceTest {
         YOLK_TRY(std::unique_ptr<HostScoresEvaluator> evaluator, host_scores_evaluator(device(), options.population));
         runs.returns = evaluator->returns();
         parts.evaluator = std::move(evaluator);
-        EvolutionTwinParts of_twin{.parameters = parts.parameters, .initial = parts.initial};
-        of_twin.evaluator = [scores](std::span<const float>, const NoiseContext& when) {
-            return TwinEvaluation{.returns = scores(when.generation)};
+        PoolParts of_twin{.parameters = parts.parameters, .initial = parts.initial};
+        of_twin.members = [scores](const Device*, Dispatcher*) {
+            return Result(host_members([scores](const HostQuestion& question, std::span<float> returns) {
+                std::ranges::copy(scores(question.when.generation), returns.begin());
+                return Result<std::uint64_t>(question.members.count);
+            }));
         };
         YOLK_TRY(runs.device, Evolution::create(device(), dispatcher(), std::move(parts), options));
-        YOLK_TRY(runs.twin, EvolutionTwin::create(std::move(of_twin), options));
+        YOLK_TRY(runs.twin, Evolution::create_on_host(std::move(of_twin), options));
         return runs;
     }
 };

@@ -11,7 +11,6 @@
 
 #include "fixtures.hpp"
 #include "yolk/evolve/device_pool.hpp"
-#include "yolk/evolve/evolution_twin.hpp"
 #include "yolk/evolve/member_evaluator.hpp"
 #include "yolk/evolve/pool_parts.hpp"
 #include "yolk/runtime/probe.hpp"
@@ -78,16 +77,8 @@ inline PoolParts host_scored_parts(const EvolutionOptions& options,
 
 /// State hashes of such a run on the host, by generations done, the first values' among them.
 inline Result<std::vector<std::string>> hashes_of_twin(const EvolutionOptions& options, std::uint32_t generations) {
-    PoolParts parts = host_scored_parts(options, {});
-    const auto score = [population = options.population](std::span<const float> parameters, const NoiseContext& when) {
-        TwinEvaluation scored{.returns = std::vector<float>(population)};
-        scored.evaluations = *score_on_host(
-            {.parameters = parameters, .when = when, .members = {.first = 0, .count = population}}, scored.returns);
-        return scored;
-    };
-    YOLK_TRY(
-        EvolutionTwin twin,
-        EvolutionTwin::create({.parameters = parts.parameters, .initial = parts.initial, .evaluator = score}, options));
+    PoolParts parts = host_scored_parts(options, [](std::size_t) { return host_members(&score_on_host); });
+    YOLK_TRY(Evolution twin, Evolution::create_on_host(std::move(parts), options));
     std::vector<std::string> hashes;
     while (true) {
         YOLK_TRY(hashes.emplace_back(), twin.state_hash());

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_log_replay.hpp"
 
+#include "yolk/evolve/pool_parts.hpp"
+
 namespace yolk::train {
 namespace {
 
-template <class Run>
-Result<ReplayedState> replayed(Run& run, const evolve::RunLogReader& log, std::optional<std::uint32_t> differs) {
+Result<ReplayedState> replayed(const evolve::Evolution& run, const evolve::RunLogReader& log,
+                               std::optional<std::uint32_t> differs) {
     ReplayedState state{.generation = run.generations(), .differs_from = differs};
     state.parameters.assign(run.parameters().begin(), run.parameters().end());
     state.optimizer_state.assign(run.optimizer_state().begin(), run.optimizer_state().end());
@@ -37,8 +39,8 @@ Result<ReplayedState> replay_on_device(const Device& device, const ReplayStart& 
 
 Result<ReplayedState> replay_on_host(const ReplayStart& start, const evolve::RunLogReader& log,
                                      std::uint32_t generations, const evolve::OnReplayed& on_replayed) {
-    YOLK_TRY(evolve::EvolutionTwin run,
-             evolve::EvolutionTwin::create({.parameters = start.table, .initial = start.parameters}, start.options));
+    evolve::PoolParts parts{.parameters = start.table, .initial = start.parameters};
+    YOLK_TRY(evolve::Evolution run, evolve::Evolution::create_on_host(std::move(parts), start.options));
     YOLK_TRY(const std::optional<std::uint32_t> differs, replay_log(run, log, generations, on_replayed));
     return replayed(run, log, differs);
 }

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "yolk/evolve/evolution_twin.hpp"
+#include "yolk/evolve/pool_parts.hpp"
 #include "yolk/train/train.hpp"
 
 #include "task_setup.hpp"
@@ -18,13 +18,12 @@ Result<std::vector<std::string>> train_twin(const TrainOptions& options, const O
             options.own_environment->info().name);
     }
     YOLK_TRY(const TaskSetup setup, set_up_task(options));
-    YOLK_TRY(evolve::EvolutionTwin evolution,
-             evolve::EvolutionTwin::create(
-                 {.parameters = setup.parameters,
-                  .initial = setup.initial,
-                  .evaluator = evolve::rollout_twin_evaluator(setup.population, kTrainingEpisodes),
-                  .policy_evaluator = evolve::rollout_twin_evaluator(setup.checks, kCheckEpisodes)},
-                 options.evolution));
+    evolve::PoolParts parts{.parameters = setup.parameters, .initial = setup.initial};
+    parts.members = [&setup](const Device*, Dispatcher*) {
+        return Result(evolve::rollout_twin_members(setup.population, kTrainingEpisodes));
+    };
+    parts.host_policy = evolve::rollout_twin_members(setup.checks, kCheckEpisodes);
+    YOLK_TRY(evolve::Evolution evolution, evolve::Evolution::create_on_host(std::move(parts), options.evolution));
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = Clock::now();
     std::vector<std::string> hashes;

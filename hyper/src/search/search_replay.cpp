@@ -12,6 +12,7 @@
 #include "yolk/core/printable.hpp"
 #include "yolk/evolve/log_replay.hpp"
 #include "yolk/evolve/parameter_setup.hpp"
+#include "yolk/evolve/pool_parts.hpp"
 #include "yolk/evolve/setting_reader.hpp"
 
 namespace yolk::hyper {
@@ -58,8 +59,7 @@ Result<LoggedSearch> logged_search(System& system, std::span<const Example> exam
     return search;
 }
 
-template <class Run>
-Result<std::vector<float>> replayed(Run& run, const evolve::RunLogReader& log, SearchReplay& replay) {
+Result<std::vector<float>> replayed(evolve::Evolution& run, const evolve::RunLogReader& log, SearchReplay& replay) {
     YOLK_TRY(replay.differs_from, evolve::replay_log(run, log, replay.generation));
     YOLK_TRY(replay.state_hash, run.state_hash());
     YOLK_TRY(replay.state_digest, run.state_digest());
@@ -72,10 +72,8 @@ Result<std::vector<float>> state_after(System& system, const LoggedSearch& searc
     const std::vector<evolve::ElementBounds> bounds = bounds_of(search.set, search.space.table);
     YOLK_TRY(const MaybeDevice device, device_of(system));
     if (device.dispatcher == nullptr) {
-        YOLK_TRY(
-            evolve::EvolutionTwin run,
-            evolve::EvolutionTwin::create(
-                {.parameters = search.space.table, .initial = search.space.centre, .bounds = bounds}, search.options));
+        evolve::PoolParts parts{.parameters = search.space.table, .initial = search.space.centre, .bounds = bounds};
+        YOLK_TRY(evolve::Evolution run, evolve::Evolution::create_on_host(std::move(parts), search.options));
         return replayed(run, log, replay);
     }
     evolve::EvolutionParts parts{

@@ -88,9 +88,9 @@ class Evolution {
     /// it, this is the run above. Errors: besides those above, another determinism than the pool's, no device is left.
     [[nodiscard]] static Result<Evolution> create(DevicePool& pool, PoolParts parts, const EvolutionOptions& options);
 
-    /// The same without a device: members by one evaluator of the host (PoolParts::members, asked with nulls), the
-    /// update by its exact twin, with the bits of a device. Errors: as above; fast determinism, other ranks, own
-    /// stages.
+    /// The same without a device: members by one evaluator of the host (PoolParts::members, asked with nulls; empty:
+    /// the run has apply() and no step()), the update by its exact twin, with the bits of a device. Errors: as above;
+    /// fast determinism, other ranks, own stages.
     [[nodiscard]] static Result<Evolution> create_on_host(PoolParts parts, const EvolutionOptions& options);
 
     /// One generation, and waits for it. The host looks at the summary and at nothing that grows with the population or

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one generation came to; the same struct from a device (evolution.hpp) and from its exact twin
-// (evolution_twin.hpp).
+// What one generation came to, on a device or on the host.
 #pragma once
 
 #include <cstdint>

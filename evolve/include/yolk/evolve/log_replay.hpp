@@ -9,7 +9,6 @@
 
 #include "yolk/core/result.hpp"
 #include "yolk/evolve/evolution.hpp"
-#include "yolk/evolve/evolution_twin.hpp"
 #include "yolk/evolve/run_log.hpp"
 
 namespace yolk::evolve {
@@ -18,8 +17,8 @@ namespace yolk::evolve {
 using OnReplayed = std::function<bool(std::uint32_t generations)>;
 
 /// Applies the log's generations to `run` until it has done `generations`, and compares the state's digest with the
-/// log's before the first and after each. `run` has EvolutionParts::digest, needs no evaluator, and is in the state
-/// after some generation from the log's first on, or at the run's beginning.
+/// log's before the first and after each. `run` has EvolutionParts::digest or no device, needs no evaluator, and is in
+/// the state after some generation from the log's first on, or at the run's beginning.
 ///
 /// The value is empty where all digests agree. Float weights give the same update only within a tolerance on another
 /// device or with other tiles (docs/kernels/es_update.md): for such a log the number of generations after which the
@@ -29,10 +28,6 @@ using OnReplayed = std::function<bool(std::uint32_t generations)>;
 /// generation whose digest is not the log's (Failed, with the generation), those of RunLogReader::read and
 /// Evolution::apply.
 [[nodiscard]] Result<std::optional<std::uint32_t>> replay_log(Evolution& run, const RunLogReader& log,
-                                                              std::uint32_t generations,
-                                                              const OnReplayed& on_replayed = {});
-/// The same by the exact twin on the host.
-[[nodiscard]] Result<std::optional<std::uint32_t>> replay_log(EvolutionTwin& run, const RunLogReader& log,
                                                               std::uint32_t generations,
                                                               const OnReplayed& on_replayed = {});
 

@@ -76,6 +76,8 @@ struct PoolParts {
     bool exact_members = false;
     /// Makes what scores the unperturbed policy after the update, on the device that makes the update; may be empty.
     std::function<Result<std::unique_ptr<Evaluator>>(const Device& device)> policy{};
+    /// The same in a run on the host, as one member; may be empty.
+    std::unique_ptr<MemberEvaluator> host_policy{};
     /// Makes the evaluator of a run on a single device, which then needs no copy of scores to the host; may be empty.
     /// Not used where the pool has audits: it says that nothing is audited, where one device is left.
     std::function<Result<std::unique_ptr<Evaluator>>(const Device& device)> single{};

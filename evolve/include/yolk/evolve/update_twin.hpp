@@ -27,10 +27,11 @@ struct EvolutionState {
 [[nodiscard]] std::vector<float> gradient_by_twin(std::uint32_t generation, const ParameterTable& table,
                                                   const EvolutionOptions& options, const ShapedGeneration& given);
 /// What the exact twin makes of a state, as Evolution::apply. `gradient` [element_count]: in place of the one that the
-/// weights give.
+/// weights give; `skipped_elements`: where their number goes (GenerationSummary).
 [[nodiscard]] EvolutionState updated_by_twin(EvolutionState state, const ParameterTable& table,
                                              const EvolutionOptions& options, const ShapedGeneration& given,
-                                             std::span<const float> gradient = {});
+                                             std::span<const float> gradient = {},
+                                             std::uint32_t* skipped_elements = nullptr);
 [[nodiscard]] bool same_bits(const EvolutionState& left, const EvolutionState& right);
 
 /// Whether the update of a generation is drawn for an audit of this share, 0 to 1; apart from the draws of members.

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/evolution_twin.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +6,8 @@
 
 #include "fixtures.hpp"
 #include "yolk/core/noise.hpp"
+#include "yolk/evolve/pool_parts.hpp"
+#include "yolk/evolve/update_twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::evolve {
@@ -35,11 +35,9 @@ std::vector<float> cartpole_start(const EvolutionOptions& options) {
 
 Result<std::vector<std::string>> twin_hashes(const EvolutionOptions& options) {
     const RolloutDesc desc = cartpole(options, 32);
-    YOLK_TRY(EvolutionTwin twin, EvolutionTwin::create({.parameters = desc.parameters,
-                                                        .initial = cartpole_start(options),
-                                                        .evaluator = rollout_twin_evaluator(desc),
-                                                        .policy_evaluator = {}},
-                                                       options));
+    PoolParts parts{.parameters = desc.parameters, .initial = cartpole_start(options)};
+    parts.members = [desc](const Device*, Dispatcher*) { return Result(rollout_twin_members(desc)); };
+    YOLK_TRY(Evolution twin, Evolution::create_on_host(std::move(parts), options));
     std::vector<std::string> hashes;
     for (std::uint32_t g = 0; g < kComparedGenerations; ++g) {
         YOLK_TRY_VOID(twin.step());
@@ -107,12 +105,25 @@ TEST_P(exact_run, members_of_their_own_an_odd_number) {
 }
 TEST_P(exact_run, robust_pair_difference) { expect_equal_hashes({.population = 64, .robust = true}); }
 
-TEST(evolution_twin, refuses_what_has_no_twin) {
+TEST(host_run, refuses_what_has_no_twin) {
     EXPECT_TRUE(
-        expect_error(EvolutionTwin::create({}, {.determinism = Determinism::Fast}), ErrorKind::BadInput, "exact"));
-    EXPECT_TRUE(expect_error(EvolutionTwin::create({}, {.population = 3}), ErrorKind::BadInput, "even"));
-    EXPECT_TRUE(expect_error(EvolutionTwin::create({.parameters = layered_table(1)}, {}), ErrorKind::BadInput,
+        expect_error(Evolution::create_on_host({}, {.determinism = Determinism::Fast}), ErrorKind::BadInput, "exact"));
+    EXPECT_TRUE(expect_error(Evolution::create_on_host({}, {.population = 3}), ErrorKind::BadInput, "even"));
+    EXPECT_TRUE(expect_error(Evolution::create_on_host({.parameters = layered_table(1)}, {}), ErrorKind::BadInput,
                              "initial values"));
+}
+
+TEST(host_run, refuses_values_that_do_not_fit) {
+    PoolParts parts{.parameters = layered_table(1)};
+    parts.initial.assign(parts.parameters.element_count(), 0.5F);
+    ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create_on_host(std::move(parts), {}));
+    std::vector<float> values(run.parameters().size(), 0.25F);
+    EXPECT_TRUE(expect_error(run.set_parameters(std::span(values).first(1)), ErrorKind::BadInput, "1 values for"));
+    EXPECT_TRUE(expect_error(run.set_elements(1, values), ErrorKind::BadInput, "from element 1 on"));
+    values.back() = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_TRUE(expect_error(run.set_parameters(values), ErrorKind::BadInput, "would be nan"));
+    EXPECT_EQ(run.parameters().front(), 0.5F);
+    EXPECT_TRUE(expect_error(run.apply({}), ErrorKind::BadInput, "0 int8"));
 }
 
 // A tanh layer [kOut, kIn] over kSamples inputs, against a teacher's outputs; the score is minus the mean squared
@@ -145,21 +156,20 @@ struct Regression {
 };
 
 /// Scores of rank-1 members with W + side * sigma * A B^T written out.
-TwinEvaluation evaluate_members(const Regression& task, std::uint32_t population, std::span<const float> parameters,
-                                const NoiseContext& when) {
-    TwinEvaluation result;
-    for (std::uint32_t member = 0; member < population; ++member) {
+Result<std::uint64_t> evaluate_members(const Regression& task, const HostQuestion& question, std::span<float> returns) {
+    const NoiseContext& when = question.when;
+    for (std::uint32_t member = 0; member < question.members.count; ++member) {
         NoiseStream stream{
             .seed = when.seed, .parameter = 0, .domain = Domain::A, .pair = member / 2, .time = when.time};
-        std::vector<double> a(kOut), b(kIn), weights(parameters.begin(), parameters.end());
+        std::vector<double> a(kOut), b(kIn), weights(question.parameters.begin(), question.parameters.end());
         for (std::uint32_t o = 0; o < kOut; ++o) a[o] = noise_element(stream, o) / std::sqrt(85.0);
         stream.domain = Domain::B;
         for (std::uint32_t i = 0; i < kIn; ++i) b[i] = noise_element(stream, i) / std::sqrt(85.0);
         const double step = (member % 2 == 0 ? 1.0 : -1.0) * when.sigma;
         for (std::uint32_t e = 0; e < kOut * kIn; ++e) weights[e] += step * a[e / kIn] * b[e % kIn];
-        result.returns.push_back(static_cast<float>(task.score(weights)));
+        returns[member] = static_cast<float>(task.score(weights));
     }
-    return result;
+    return question.members.count;
 }
 
 double mean_cosine(std::uint32_t pairs) {
@@ -171,20 +181,23 @@ double mean_cosine(std::uint32_t pairs) {
         const EvolutionOptions options{
             .population = 2 * pairs, .sigma = 0.05F, .seed = 100 + static_cast<std::uint64_t>(repeat)};
         const std::vector<float> start = initial_parameters(table, options.seed);
-        const auto evaluator = [&](std::span<const float> parameters, const NoiseContext& when) {
-            return evaluate_members(task, options.population, parameters, when);
+        PoolParts parts{.parameters = table, .initial = start, .keep_weights = true};
+        parts.members = [&task](const Device*, Dispatcher*) {
+            return Result(host_members([&task](const HostQuestion& question, std::span<float> returns) {
+                return evaluate_members(task, question, returns);
+            }));
         };
-        Result<EvolutionTwin> twin = EvolutionTwin::create(
-            {.parameters = table, .initial = start, .evaluator = evaluator, .policy_evaluator = {}}, options);
+        Result<Evolution> twin = Evolution::create_on_host(std::move(parts), options);
         EXPECT_OK(twin);
         EXPECT_OK(twin->step());
+        const std::vector<float> gradient = gradient_by_twin(0, table, options, *twin->shaped());
         std::vector<double> truth(start.size(), 0.0);
         static_cast<void>(task.score(std::vector<double>(start.begin(), start.end()), &truth));
         double dot = 0.0, norm_a = 0.0, norm_b = 0.0;
         for (std::size_t e = 0; e < truth.size(); ++e) {
-            dot += truth[e] * twin->gradient()[e];
+            dot += truth[e] * gradient[e];
             norm_a += truth[e] * truth[e];
-            norm_b += double{twin->gradient()[e]} * twin->gradient()[e];
+            norm_b += double{gradient[e]} * gradient[e];
         }
         sum += dot / std::sqrt(norm_a * norm_b);
     }
