@@ -13,6 +13,7 @@
 
 #include "family_runs.hpp"
 #include "yolk/oracle/families.hpp"
+#include "yolk/primitives/noise.hpp"
 #include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
