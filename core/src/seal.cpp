@@ -37,7 +37,6 @@ bool seal(std::span<std::byte> file, std::size_t within) {
     std::memcpy(file.data() + *place, hash.data(), hash.size());
     return true;
 }
-bool seal(std::span<char> file) { return seal(std::as_writable_bytes(file)); }
 
 Seal seal_of(std::span<const std::byte> file, std::size_t within) {
     const std::optional<std::size_t> place = place_of(file, within);
@@ -45,6 +44,5 @@ Seal seal_of(std::span<const std::byte> file, std::size_t within) {
     const std::string hash = hash_without(file, *place);
     return std::memcmp(file.data() + *place, hash.data(), hash.size()) == 0 ? Seal::Fits : Seal::Broken;
 }
-Seal seal_of(std::string_view file) { return seal_of(std::as_bytes(std::span(file))); }
 
 }  // namespace yolk

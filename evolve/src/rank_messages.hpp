@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "yolk/core/bytes.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/evolve/exchange.hpp"
 #include "yolk/evolve/ranks.hpp"
@@ -40,8 +41,7 @@ inline Result<std::vector<std::byte>> unpacked_result(std::span<const std::byte>
 inline std::vector<std::byte> packed_values(const NamedValues& values) {
     std::string text;
     for (const auto& [name, value] : values) text.append(name).append(1, '\0').append(value).append(1, '\0');
-    const auto bytes = std::as_bytes(std::span(text));
-    return {bytes.begin(), bytes.end()};
+    return bytes_of_values(text);
 }
 inline NamedValues unpacked_values(std::span<const std::byte> bytes) {
     std::vector<std::string> texts(1);

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "rank_messages.hpp"
+#include "yolk/core/bytes.hpp"
 
 namespace yolk::evolve {
 namespace {
@@ -17,12 +18,6 @@ namespace {
 constexpr double kNewRate = 0.5;
 /// Rates that no later one is mixed with: in the first generation drivers compile.
 constexpr std::uint32_t kUnsteady = 2;
-
-template <class T>
-std::vector<std::byte> bytes_of(const T& value) {
-    const auto bytes = std::as_bytes(std::span(&value, 1));
-    return {bytes.begin(), bytes.end()};
-}
 
 constexpr auto kGoOn =
     "The states before it were the same. Go on from the last one that was saved, if any was, without that rank's "
@@ -47,8 +42,8 @@ Result<RankTeam> RankTeam::create(Exchange& exchange, const EvolutionOptions& op
 }
 
 Result<RankTeam::Scored> RankTeam::after_scores(const Result<Scored>& mine, bool measures) {
-    const Result<std::vector<std::byte>> packed =
-        mine ? Result<std::vector<std::byte>>(bytes_of(*mine)) : Result<std::vector<std::byte>>(mine.error());
+    const Result<ByteVector> packed =
+        mine ? Result<ByteVector>(bytes_of_values(std::span(&*mine, 1))) : Result<ByteVector>(mine.error());
     YOLK_TRY(const auto all, gather_results(*exchange_, packed));
     Scored together{.verified = UINT32_MAX};
     if (measures) last_.clear();

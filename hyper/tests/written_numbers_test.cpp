@@ -169,7 +169,7 @@ TEST(written_numbers, stay_in_state_files) {
     const std::size_t at = text.find("123456789");
     ASSERT_NE(at, std::string::npos);
     text.replace(at, 9, "123459999");
-    ASSERT_TRUE(seal(std::span(text)));
+    ASSERT_TRUE(seal(std::as_writable_bytes(std::span(text))));
     ASSERT_OK(write_file_atomically(path, std::as_bytes(std::span(text))));
     EXPECT_THAT(refusal(load_state(other, path)), HasSubstr("the numbers of 'knobs' are not its values"));
     std::filesystem::remove(path);

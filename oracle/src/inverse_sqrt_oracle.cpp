@@ -104,9 +104,4 @@ std::vector<OracleValue> inverse_sqrt_oracle(std::uint32_t n, float damping, std
     return values;
 }
 
-double condition_number(std::uint32_t n, float damping, std::span<const float> in) {
-    const Eigen::VectorXd values = spectrum_of(n, damping, in).values;
-    return values.maxCoeff() / values.minCoeff();
-}
-
 }  // namespace yolk::oracle

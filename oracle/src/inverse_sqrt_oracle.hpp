@@ -18,7 +18,4 @@ namespace yolk::oracle {
 [[nodiscard]] std::vector<OracleValue> inverse_sqrt_oracle(std::uint32_t n, float damping, std::span<const float> in,
                                                            std::uint32_t iterations);
 
-/// The largest eigenvalue of the damped block over the smallest, in double.
-[[nodiscard]] double condition_number(std::uint32_t n, float damping, std::span<const float> in);
-
 }  // namespace yolk::oracle

@@ -4,6 +4,7 @@
 
 #include "error_bounds.hpp"
 #include "matmul_oracle.hpp"
+#include "perturbation_oracle.hpp"
 #include "philox_oracle.hpp"
 #include "yolk/core/noise.hpp"
 #include "yolk/oracle/perturbed_linear.hpp"
@@ -26,25 +27,10 @@ std::vector<T> row_of(const PerturbedLinearDesc& desc, std::span<const T> weight
     return row;
 }
 
-NoiseStream stream_of(const PerturbedLinearDesc& desc, const NoiseContext& when, Domain domain, std::int32_t member) {
-    return {.seed = when.seed,
-            .parameter = desc.parameter.value,
-            .domain = domain,
-            .pair = static_cast<std::uint32_t>(member) / (desc.antithetic ? 2 : 1),
-            .time = when.time};
-}
-
 std::span<const float> input_row(const PerturbedLinearDesc& desc, std::span<const float> input, std::uint32_t m,
                                  std::uint32_t row) {
     const std::size_t index = desc.shared_input ? row : std::size_t{m} * desc.rows + row;
     return input.subspan(index * inner(desc), inner(desc));
-}
-
-// sigma / sqrt(r) with its side, per unit-variance element of A and B.
-double oracle_scale(const PerturbedLinearDesc& desc, const NoiseContext& when, std::int32_t member) {
-    if (member < 0) return 0.0;
-    return (reference::is_plus_side(desc.antithetic, member) ? 1.0 : -1.0) * static_cast<double>(when.sigma) /
-           std::sqrt(static_cast<double>(desc.rank));
 }
 
 // A member's weights, and the same sum with every term's magnitude: what the roundings of a dot product with it are
@@ -58,7 +44,7 @@ MemberWeights member_weights(const PerturbedLinearDesc& desc, std::span<const fl
                              std::int32_t member) {
     MemberWeights formed{{weights.begin(), weights.end()}, {weights.begin(), weights.end()}};
     for (double& magnitude : formed.magnitudes) magnitude = std::abs(magnitude);
-    const double scale = oracle_scale(desc, when, member);
+    const double scale = member_sigma(desc, when, member);
     if (scale == 0.0) return formed;
     const NoiseStream a_stream = stream_of(desc, when, Domain::A, member);
     const NoiseStream b_stream = stream_of(desc, when, Domain::B, member);

@@ -93,7 +93,7 @@ class saved_states : public ::testing::TestWithParam<SavedState> {
         EXPECT_NE(at, std::string::npos) << old_text;
         EXPECT_EQ(old_text.size(), new_text.size());
         text.replace(at, old_text.size(), new_text);
-        seal(std::span(text));
+        seal(std::as_writable_bytes(std::span(text)));
         const auto bytes = std::as_bytes(std::span(text));
         return {bytes.begin(), bytes.end()};
     }

@@ -97,7 +97,7 @@ TEST_P(resuming_by_log, passes_over_a_damaged_checkpoint_and_says_so) {
     // One that a later version wrote may be further than the log.
     std::string later = checkpoint;
     later.replace(later.find("yolk-checkpoint-2"), 17, "yolk-checkpoint-3");
-    ASSERT_TRUE(seal(std::span(later)));
+    ASSERT_TRUE(seal(std::as_writable_bytes(std::span(later))));
     write_text(options.out / "checkpoint.yolk", later);
     TrainOptions again = options;
     again.resume = true;

@@ -80,7 +80,6 @@ class Database {
 
     [[nodiscard]] Result<Statement> prepare(std::string_view sql) const;
     [[nodiscard]] Result<void> execute(const char* sql) const;
-    [[nodiscard]] std::int64_t changed_rows() const noexcept { return sqlite3_changes(database_.get()); }
 
    private:
     struct Close {

@@ -7,14 +7,13 @@
 
 #include "output.hpp"
 #include "select_device.hpp"
+#include "yolk/core/bytes.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/evolve/ranks.hpp"
 #include "yolk/train/rank_devices.hpp"
 
 namespace yolk::cli {
 namespace {
-
-using Bytes = std::vector<std::byte>;
 
 std::unique_ptr<train::Processes>& joined() {
     static std::unique_ptr<train::Processes> processes;
@@ -27,28 +26,20 @@ bool& is_said_elsewhere() {
     return is_said;
 }
 
-Bytes bytes_of(const std::string& text) {
-    const auto bytes = std::as_bytes(std::span(text));
-    return {bytes.begin(), bytes.end()};
-}
-std::string text_of(const Bytes& bytes) {
-    std::string text;
-    for (const std::byte byte : bytes) text.push_back(static_cast<char>(byte));
-    return text;
-}
+std::string text_of(const ByteVector& bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 /// Whether the ranks of this machine all asked for the same.
 Result<bool> all_asked_for(const std::string& request, train::Processes& processes) {
     const std::string mine = std::to_string(processes.machine()) + " " + request;
-    YOLK_TRY(const auto all, evolve::gather_results(processes, bytes_of(mine)));
-    return std::ranges::all_of(all, [&](const Bytes& bytes) {
+    YOLK_TRY(const auto all, evolve::gather_results(processes, bytes_of_values(mine)));
+    return std::ranges::all_of(all, [&](const ByteVector& bytes) {
         const std::string other = text_of(bytes);
         return other == mine || other.substr(0, other.find(' ')) != mine.substr(0, mine.find(' '));
     });
 }
 
 Result<void> check_claimed(const Result<std::vector<Device>>& devices, train::Processes& processes) {
-    const auto claims = [&]() -> Result<Bytes> {
+    const auto claims = [&]() -> Result<ByteVector> {
         if (!devices) return devices.error();
         Json own = Json::array();
         for (const Device& device : *devices) {
@@ -57,7 +48,7 @@ Result<void> check_claimed(const Result<std::vector<Device>>& devices, train::Pr
                            {"name", device.info().name},
                            {"is_cpu", device.info().kind == DeviceKind::Cpu}});
         }
-        return bytes_of(own.dump());
+        return bytes_of_values(own.dump());
     };
     YOLK_TRY(const auto all, evolve::gather_results(processes, claims()));
     std::vector<train::DeviceClaim> claimed;

@@ -129,8 +129,6 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     [[nodiscard]] static bool is_under_way(const Traced& value) { return value.late_; }
     /// Waits for a value. After an error it is the stand-in, and the error sticks.
     [[nodiscard]] Value settled(VariableId id, const Value& stand_in);
-    /// Whether finish() has to wait.
-    [[nodiscard]] bool has_late() const noexcept;
     [[nodiscard]] static bool same_variable(const Traced& a, const Traced& b) {
         return a.tracer_ == b.tracer_ && a.variable_ == b.variable_;
     }

@@ -159,8 +159,6 @@ Value Tracer::settled(VariableId id, const Value& stand_in) {
     return stand_in;
 }
 
-bool Tracer::has_late() const noexcept { return !late_equations_.empty(); }
-
 /// The first error in the order of the equations is the trace's. Calls behind it have come back as well: what they
 /// refer to may go.
 void Tracer::settle_all() {

@@ -6,7 +6,7 @@
 
 #include "eggroll_steps.hpp"
 #include "objective.hpp"
-#include "rank_bytes.hpp"
+#include "yolk/core/bytes.hpp"
 #include "yolk/core/hash.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/shape.hpp"
@@ -48,12 +48,12 @@ Result<void> SystemObjective::compare_ranks() const {
 Result<std::optional<SearchCheckpoint>> SystemObjective::shared_checkpoint() const {
     if (!has_other_ranks(options_)) return read_checkpoint();
     using Shared = Result<std::optional<SearchCheckpoint>>;
-    const auto read = [&]() -> Result<RankBytes> {
+    const auto read = [&]() -> Result<ByteVector> {
         YOLK_TRY(const std::optional<SearchCheckpoint> own, read_checkpoint());
-        return own ? encode_checkpoint(*own) : Result<RankBytes>(RankBytes());
+        return own ? encode_checkpoint(*own) : Result<ByteVector>(ByteVector());
     };
-    YOLK_TRY(const RankBytes bytes,
-             evolve::share_from(*options_.exchange, 0, is_first_rank() ? read() : Result<RankBytes>(RankBytes())));
+    YOLK_TRY(const ByteVector bytes,
+             evolve::share_from(*options_.exchange, 0, is_first_rank() ? read() : Result<ByteVector>(ByteVector())));
     if (bytes.empty()) return Shared(std::nullopt);
     YOLK_TRY(SearchCheckpoint checkpoint, decode_checkpoint(bytes, "The checkpoint that rank 0 sent"));
     return Shared(std::move(checkpoint));
@@ -67,9 +67,9 @@ Result<void> SystemObjective::agree(const Result<void>& mine) const {
 
 Result<bool> SystemObjective::agree_on_any(bool mine) const {
     if (!has_other_ranks(options_)) return mine;
-    YOLK_TRY(const std::vector<RankBytes> all,
-             evolve::gather_results(*options_.exchange, RankBytes{static_cast<std::byte>(mine)}));
-    return std::ranges::any_of(all, [](const RankBytes& bytes) { return bytes == RankBytes{std::byte{1}}; });
+    YOLK_TRY(const std::vector<ByteVector> all,
+             evolve::gather_results(*options_.exchange, ByteVector{static_cast<std::byte>(mine)}));
+    return std::ranges::any_of(all, [](const ByteVector& bytes) { return bytes == ByteVector{std::byte{1}}; });
 }
 
 Result<std::vector<double>> SystemObjective::from_all_ranks(std::uint32_t count, const EvaluateRange& evaluate) {
@@ -81,12 +81,11 @@ Result<std::vector<double>> SystemObjective::from_all_ranks(std::uint32_t count,
     const std::uint32_t begin = begin_of(options_.exchange->rank());
     const evolve::MemberRange part{.first = begin, .count = begin_of(options_.exchange->rank() + 1) - begin};
     const Result<std::vector<double>> mine = part.count == 0 ? std::vector<double>() : evaluate(part);
-    YOLK_TRY(const std::vector<RankBytes> all,
-             evolve::gather_results(*options_.exchange,
-                                    mine ? Result<RankBytes>(bytes_of_values(std::span<const double>(*mine)))
-                                         : Result<RankBytes>(mine.error())));
+    YOLK_TRY(const std::vector<ByteVector> all,
+             evolve::gather_results(*options_.exchange, mine ? Result<ByteVector>(bytes_of_values(*mine))
+                                                             : Result<ByteVector>(mine.error())));
     std::vector<double> rewards;
-    for (const RankBytes& bytes : all) {
+    for (const ByteVector& bytes : all) {
         const std::vector<double> more = values_in<double>(bytes);
         rewards.insert(rewards.end(), more.begin(), more.end());
     }
@@ -108,8 +107,8 @@ void SystemObjective::count_costs(const RankCosts& costs) {
 Result<void> SystemObjective::share_costs() {
     const RankCosts mine = std::exchange(unshared_, {});
     if (!has_other_ranks(options_)) return {};
-    YOLK_TRY(const std::vector<RankBytes> all,
-             evolve::gather_results(*options_.exchange, bytes_of_values(std::span<const RankCosts>(&mine, 1))));
+    YOLK_TRY(const std::vector<ByteVector> all,
+             evolve::gather_results(*options_.exchange, bytes_of_values(std::span(&mine, 1))));
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
         const std::vector<RankCosts> theirs = values_in<RankCosts>(all[rank]);
         if (rank == options_.exchange->rank() || theirs.empty()) continue;
@@ -124,12 +123,12 @@ Result<void> SystemObjective::share_costs() {
 /// Rank 0 evaluates the centres, and so knows the best.
 Result<void> SystemObjective::share_result() {
     if (!has_other_ranks(options_)) return {};
-    RankBytes mine = bytes_of_values(std::span<const double>(&outcome_.best_reward, 1));
+    ByteVector mine = bytes_of_values(std::span(&outcome_.best_reward, 1));
     if (best_) {
-        const RankBytes coordinates = bytes_of_values(std::span<const float>(*best_));
+        const ByteVector coordinates = bytes_of_values(*best_);
         mine.insert(mine.end(), coordinates.begin(), coordinates.end());
     }
-    YOLK_TRY(const RankBytes shared, evolve::share_from(*options_.exchange, 0, mine));
+    YOLK_TRY(const ByteVector shared, evolve::share_from(*options_.exchange, 0, mine));
     outcome_.best_reward = values_in<double>(std::span(shared).first(sizeof(double))).front();
     best_.reset();
     if (shared.size() > sizeof(double)) best_ = values_in<float>(std::span(shared).subspan(sizeof(double)));

@@ -6,9 +6,8 @@
 
 #include "check_tools.hpp"
 #include "error_bounds.hpp"
-#include "row_inputs.hpp"
+#include "row_problem.hpp"
 #include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
 #include "yolk/primitives/cumulative_sum.hpp"
 
 namespace yolk::oracle {
@@ -37,25 +36,7 @@ std::vector<OracleValue> cumulative_sum_oracle(const CumulativeSumDesc& desc, st
     return out;
 }
 
-class CumulativeSumProblem final : public OperationProblem<CumulativeSumDesc> {
-   public:
-    explicit CumulativeSumProblem(const CumulativeSumDesc& desc, RowInputs inputs = RowInputs::Plain,
-                                  std::uint64_t seed = 1)
-        : OperationProblem(desc, name_of(inputs)), inputs_(inputs), seed_(seed) {}
-
-   protected:
-    [[nodiscard]] std::vector<ByteVector> contents() const override {
-        return {bytes_of_values(row_inputs(seed_, elements(0), inputs_))};
-    }
-    [[nodiscard]] double operations() const override { return static_cast<double>(elements(0)); }
-    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
-        return {cumulative_sum_oracle(desc(), given.in<float>(0))};
-    }
-
-   private:
-    RowInputs inputs_;
-    std::uint64_t seed_;
-};
+using CumulativeSumProblem = RowProblem<CumulativeSumDesc, &cumulative_sum_oracle, 1>;
 
 struct CumulativeSumCase {
     std::uint32_t outer, columns, inner;

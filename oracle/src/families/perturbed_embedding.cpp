@@ -9,31 +9,15 @@
 
 #include "check_tools.hpp"
 #include "error_bounds.hpp"
+#include "perturbation_oracle.hpp"
 #include "philox_oracle.hpp"
 #include "yolk/core/noise.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
 #include "yolk/primitives/perturbed_embedding.hpp"
-#include "yolk/reference/member_weights.hpp"
 
 namespace yolk::oracle {
 namespace {
-
-NoiseStream stream_of(const PerturbedEmbeddingDesc& desc, const NoiseContext& when, Domain domain,
-                      std::int32_t member) {
-    return {.seed = when.seed,
-            .parameter = desc.parameter.value,
-            .domain = domain,
-            .pair = static_cast<std::uint32_t>(member) / (desc.antithetic ? 2 : 1),
-            .time = when.time};
-}
-
-/// sigma / sqrt(r), with its side; 0 for the mean.
-double signed_sigma(const PerturbedEmbeddingDesc& desc, const NoiseContext& when, std::int32_t member) {
-    if (member < 0) return 0.0;
-    return (reference::is_plus_side(desc.antithetic, member) ? 1.0 : -1.0) * static_cast<double>(when.sigma) /
-           std::sqrt(static_cast<double>(desc.rank));
-}
 
 /// Calls `visit(member, id)` for all rows of all members, in the order of the output.
 template <class Visit>
@@ -56,7 +40,7 @@ std::vector<OracleValue> perturbed_embedding_oracle(const PerturbedEmbeddingDesc
     const double depth = roundings / (1.0 - roundings);
     std::vector<OracleValue> values;
     for_each_row(desc, ids, first_member, [&](std::int32_t member, std::uint32_t id) {
-        const double sigma = signed_sigma(desc, when, member);
+        const double sigma = member_sigma(desc, when, member);
         const NoiseStream a = stream_of(desc, when, Domain::A, member);
         const NoiseStream b = stream_of(desc, when, Domain::B, member);
         for (std::uint32_t j = 0; j < desc.columns; ++j) {
@@ -97,7 +81,7 @@ class PerturbedEmbeddingProblem final : public OperationProblem<PerturbedEmbeddi
 
    protected:
     [[nodiscard]] std::vector<ByteVector> contents() const override {
-        return {bytes_of_values(weights()), bytes_of_values(ids()),
+        return {bytes_of_values(drawn_operands(when().seed, 6, elements(0))), bytes_of_values(ids()),
                 bytes_of_values(std::vector<std::uint32_t>{kStatusBefore})};
     }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
@@ -113,12 +97,6 @@ class PerturbedEmbeddingProblem final : public OperationProblem<PerturbedEmbeddi
    private:
     static constexpr std::uint32_t kStatusBefore = 5;  ///< counts are added to what is there
 
-    /// In [-1, 1), now and then an operand that the operand rule drops, one of them denormal.
-    [[nodiscard]] std::vector<float> weights() const {
-        std::vector<float> values = Draws(when().seed, 6).uniforms(elements(0), -1.0F, 1.0F);
-        for (std::size_t i = 3; i < values.size(); i += 11) values[i] = i % 2 == 0 ? 0x1p-41F : -0x1p-130F;
-        return values;
-    }
     /// Repeated ones, and every seventh out of range: the number of rows, or the largest.
     [[nodiscard]] std::vector<std::uint32_t> ids() const {
         Draws draws(when().seed, 7);

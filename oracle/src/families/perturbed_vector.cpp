@@ -9,6 +9,7 @@
 
 #include "check_tools.hpp"
 #include "error_bounds.hpp"
+#include "perturbation_oracle.hpp"
 #include "philox_oracle.hpp"
 #include "yolk/core/noise.hpp"
 #include "yolk/oracle/families.hpp"
@@ -18,14 +19,6 @@
 
 namespace yolk::oracle {
 namespace {
-
-NoiseStream stream_of(const PerturbedVectorDesc& desc, const NoiseContext& when, std::int32_t member) {
-    return {.seed = when.seed,
-            .parameter = desc.parameter.value,
-            .domain = Domain::Vector,
-            .pair = static_cast<std::uint32_t>(member) / (desc.antithetic ? 2 : 1),
-            .time = when.time};
-}
 
 bool takes_noise(const PerturbedVectorDesc& desc, std::int32_t member) { return !desc.frozen && member >= 0; }
 
@@ -43,7 +36,8 @@ std::vector<OracleValue> perturbed_vector_oracle(const PerturbedVectorDesc& desc
             double dropped = std::abs(base) < kOperandFloor ? std::abs(base) : 0.0;
             if (takes_noise(desc, member)) {
                 const double side = reference::is_plus_side(desc.antithetic, member) ? 1.0 : -1.0;
-                term = side * static_cast<double>(when.sigma) * noise_f32_oracle(stream_of(desc, when, member), i);
+                term = side * static_cast<double>(when.sigma) *
+                       noise_f32_oracle(stream_of(desc, when, Domain::Vector, member), i);
                 dropped += kOperandFloor * kNoiseMaximum;
             }
             values.push_back({base + term, kThreeRoundings * (std::abs(base) + std::abs(term)) + dropped});
@@ -65,20 +59,15 @@ class PerturbedVectorProblem final : public OperationProblem<PerturbedVectorDesc
     }
 
    protected:
-    [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(vector())}; }
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        return {bytes_of_values(drawn_operands(when().seed, 5, desc().element_count))};
+    }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
         return {perturbed_vector_oracle(desc(), given.in<float>(0), when(), first_member())};
     }
 
    private:
     [[nodiscard]] std::uint64_t count() const { return std::uint64_t{desc().members} * desc().element_count; }
-    /// In [-1, 1), now and then an operand that the operand rule drops, one of them denormal.
-    [[nodiscard]] std::vector<float> vector() const {
-        std::vector<float> values = Draws(when().seed, 5).uniforms(desc().element_count, -1.0F, 1.0F);
-        for (std::size_t i = 3; i < values.size(); i += 11) values[i] = i % 2 == 0 ? 0x1p-41F : -0x1p-130F;
-        return values;
-    }
-
     [[nodiscard]] const NoiseContext& when() const { return argument<0>(); }
     [[nodiscard]] std::int32_t first_member() const { return argument<1>().value; }
 };

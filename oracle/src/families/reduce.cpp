@@ -8,9 +8,8 @@
 
 #include "check_tools.hpp"
 #include "error_bounds.hpp"
-#include "row_inputs.hpp"
+#include "row_problem.hpp"
 #include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
 #include "yolk/primitives/reduce.hpp"
 
 namespace yolk::oracle {
@@ -68,24 +67,7 @@ std::vector<OracleValue> reduce_oracle(const ReduceDesc& desc, std::span<const f
     return out;
 }
 
-class ReduceProblem final : public OperationProblem<ReduceDesc> {
-   public:
-    explicit ReduceProblem(const ReduceDesc& desc, RowInputs inputs = RowInputs::Plain, std::uint64_t seed = 1)
-        : OperationProblem(desc, name_of(inputs)), inputs_(inputs), seed_(seed) {}
-
-   protected:
-    [[nodiscard]] std::vector<ByteVector> contents() const override {
-        return {bytes_of_values(row_inputs(seed_, elements(0), inputs_))};
-    }
-    [[nodiscard]] double operations() const override { return static_cast<double>(elements(0)); }
-    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
-        return {reduce_oracle(desc(), given.in<float>(0))};
-    }
-
-   private:
-    RowInputs inputs_;
-    std::uint64_t seed_;
-};
+using ReduceProblem = RowProblem<ReduceDesc, &reduce_oracle, 1>;
 
 struct ReduceCase {
     std::uint32_t outer, columns, inner;

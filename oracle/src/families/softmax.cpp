@@ -5,9 +5,8 @@
 
 #include "check_tools.hpp"
 #include "row_exponentials.hpp"
-#include "row_inputs.hpp"
+#include "row_problem.hpp"
 #include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
 #include "yolk/primitives/softmax.hpp"
 
 namespace yolk::oracle {
@@ -43,25 +42,8 @@ std::vector<OracleValue> softmax_oracle(const SoftmaxDesc& desc, std::span<const
     return out;
 }
 
-class SoftmaxProblem final : public OperationProblem<SoftmaxDesc> {
-   public:
-    explicit SoftmaxProblem(const SoftmaxDesc& desc, RowInputs inputs = RowInputs::Plain, std::uint64_t seed = 1)
-        : OperationProblem(desc, name_of(inputs)), inputs_(inputs), seed_(seed) {}
-
-   protected:
-    [[nodiscard]] std::vector<ByteVector> contents() const override {
-        return {bytes_of_values(row_inputs(seed_, elements(0), inputs_))};
-    }
-    /// Two exponentials of 24 operations and a few more.
-    [[nodiscard]] double operations() const override { return 55.0 * static_cast<double>(elements(0)); }
-    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
-        return {softmax_oracle(desc(), given.in<float>(0))};
-    }
-
-   private:
-    RowInputs inputs_;
-    std::uint64_t seed_;
-};
+/// Two exponentials of 24 operations and a few more.
+using SoftmaxProblem = RowProblem<SoftmaxDesc, &softmax_oracle, 55>;
 
 struct SoftmaxCase {
     std::uint32_t members, rows, columns;

@@ -11,8 +11,6 @@ Value either_value(const Value& a, const Value& b, bool widen) {
     return both;
 }
 
-bool KnownState::is_current(const Origin& origin) const { return leaf_of(origin) != nullptr; }
-
 const Leaf* KnownState::leaf_of(const Origin& origin) const {
     if (origin.object == 0) return nullptr;
     const auto found = objects.find(origin.object);

@@ -43,7 +43,6 @@ struct KnownState {
     std::map<std::uint32_t, Object> objects{};
     std::map<std::uint32_t, Leaf> facts{};  ///< of scalars, by id: narrower than where they were computed
 
-    [[nodiscard]] bool is_current(const Origin& origin) const;
     [[nodiscard]] const Leaf* leaf_of(const Origin& origin) const;
     /// The version stays: the content is the same, more is known of it.
     void narrow(const Origin& origin, const Leaf& leaf);

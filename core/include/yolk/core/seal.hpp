@@ -17,7 +17,6 @@ inline constexpr std::string_view kNoSeal = "00000000000000000000000000000000";
 
 /// Puts the checksum into its place, which is the first, and lies within the first `within` bytes. Whether it is there.
 bool seal(std::span<std::byte> file, std::size_t within = SIZE_MAX);
-bool seal(std::span<char> file);
 
 enum class Seal {
     Missing,  ///< an older file, or another program's
@@ -25,7 +24,6 @@ enum class Seal {
     Broken,  ///< the file was damaged, or was changed by a program that does not know of it
 };
 [[nodiscard]] Seal seal_of(std::span<const std::byte> file, std::size_t within = SIZE_MAX);
-[[nodiscard]] Seal seal_of(std::string_view file);
 
 /// For a message about a file whose seal is broken: "its checksum does not fit its bytes: ...".
 inline constexpr std::string_view kBrokenSeal =

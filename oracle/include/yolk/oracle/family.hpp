@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "yolk/core/bytes.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/element_oracle.hpp"
@@ -30,14 +31,6 @@ enum class BufferRole {
     Output,  ///< written; holds poison before
     InOut,   ///< holds `contents` before, and is held against what is expected after
 };
-
-/// The bytes that an Input or InOut view begins with.
-using ByteVector = std::vector<std::byte>;
-template <class T>
-[[nodiscard]] ByteVector bytes_of_values(const std::vector<T>& values) {
-    const auto bytes = std::as_bytes(std::span(values));
-    return {bytes.begin(), bytes.end()};
-}
 
 /// A buffer of a problem.
 struct ProblemBuffer {
