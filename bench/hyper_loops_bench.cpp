@@ -3,8 +3,9 @@
 // the device, beside its body called on the host for each candidate and example, in turns. By the scan's length, over
 // 8 examples; 64 members at a time. Items are candidates of the device. Counters: `of_host`, the ratio of both medians;
 // `plan_ms`, the time to unroll and plan; `equations` that run on the device.
-// `hyper_stopped_loops`: a `while_loop` of limit 400 whose slowest candidate takes so many steps, with the default
-// blocks beside a loop that never asks, in turns: `of_all`, the ratio of both medians; `dispatches`, `submissions`.
+// `hyper_stopped_loops`: a `while_loop` with a limit of 400. The argument is how many steps its slowest candidate
+// takes. The default blocks run in turns with a loop that never asks: `of_all`, the ratio of both medians;
+// `dispatches`, `submissions`.
 #include <fmt/format.h>
 
 #include <algorithm>

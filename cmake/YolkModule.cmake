@@ -11,13 +11,13 @@ function(yolk_private_includes target)
   target_include_directories(${target} PRIVATE src ${folders})
 endfunction()
 
-# yolk_module(NAME HEADERS ... SOURCES ... DEPS module... PRIVATE_DEPS module... EXTERNAL target... PRIVATE_EXTERNAL target...
+# yolk_module(NAME HEADERS ... SOURCES ... DEPS module... EXTERNAL target... PRIVATE_EXTERNAL target...
 #             PRIVATE_HEADERS target...)
 # Headers live in include/yolk/NAME/, sources in src/ or its folders. Without SOURCES the module is header-only. Each header must
 # compile alone (target all_verify_interface_header_sets). PRIVATE_HEADERS: libraries of headers alone, which only the module's sources
 # include; whoever links the module needs none of them.
 function(yolk_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SOURCES;DEPS;PRIVATE_DEPS;EXTERNAL;PRIVATE_EXTERNAL;PRIVATE_HEADERS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SOURCES;DEPS;EXTERNAL;PRIVATE_EXTERNAL;PRIVATE_HEADERS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "yolk_module(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -25,7 +25,7 @@ function(yolk_module name)
   if(rank EQUAL -1)
     message(FATAL_ERROR "layering: ${name} is not in YOLK_LAYERS (cmake/YolkModule.cmake)")
   endif()
-  foreach(dep IN LISTS arg_DEPS arg_PRIVATE_DEPS)
+  foreach(dep IN LISTS arg_DEPS)
     list(FIND YOLK_LAYERS ${dep} dep_rank)
     if(dep_rank EQUAL -1 OR NOT dep_rank LESS rank)
       message(FATAL_ERROR "layering: ${name} may not depend on ${dep}: dependencies point down only")
@@ -51,14 +51,11 @@ function(yolk_module name)
   foreach(dep IN LISTS arg_DEPS)
     target_link_libraries(yolk_${name} ${scope} yolk::${dep})
   endforeach()
-  foreach(dep IN LISTS arg_PRIVATE_DEPS)
-    target_link_libraries(yolk_${name} PRIVATE yolk::${dep})
-  endforeach()
   if(NOT name IN_LIST YOLK_DEVELOPMENT_ONLY)
-    yolk_install_module(${name} DEPS ${arg_DEPS} ${arg_PRIVATE_DEPS} EXTERNAL ${arg_EXTERNAL} ${arg_PRIVATE_EXTERNAL})
+    yolk_install_module(${name} DEPS ${arg_DEPS} EXTERNAL ${arg_EXTERNAL} ${arg_PRIVATE_EXTERNAL})
   endif()
   # Read by tests/repository/layering.cmake, which holds every #include against what is declared here.
-  set_property(GLOBAL APPEND PROPERTY YOLK_MODULE_DEPS "${name}:${arg_DEPS},${arg_PRIVATE_DEPS}")
+  set_property(GLOBAL APPEND PROPERTY YOLK_MODULE_DEPS "${name}:${arg_DEPS}")
 endfunction()
 
 include(${CMAKE_CURRENT_LIST_DIR}/YolkDiscoverTests.cmake)

@@ -18,8 +18,8 @@ constexpr std::size_t kPortfolio = 16;
 constexpr double kBetterShare = 0.3;
 /// A device that recorded less of the candidates than this is filled by itself.
 constexpr double kLeastShare = 0.5;
-/// Of the residual, in log cost, where one device is all there is: nothing was seen of how two devices differ, so it is
-/// assumed (docs/tuner.md, "One recording").
+/// The residual, in log cost, that is assumed if there is one device: one recording does not say how devices differ
+/// (docs/tuner.md, "One recording").
 constexpr double kResidualOfOne = 0.5;
 
 /// Greedy: each next candidate adds most to the devices' mean of the best fraction of their optimum. Only what was

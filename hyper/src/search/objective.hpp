@@ -232,7 +232,7 @@ class SystemObjective final : public Objective {
     bool went_back_ = false;
     std::uint64_t failed_before_ = 0;  ///< candidates, of the search that this one goes on with
     std::uint64_t best_changes_ = 0;
-    /// What is kept from a generation on, where an audit may go back to before it: the earliest may be needed.
+    /// The best mean from this generation on. An audit may go back to before a generation, so earlier ones are kept.
     struct KeptSince {
         std::uint32_t generation = 0;
         std::uint64_t changes = 0;

@@ -66,7 +66,7 @@ Result<std::vector<float>> replayed(evolve::Evolution& run, const evolve::RunLog
     return std::vector<float>(run.parameters().begin(), run.parameters().end());
 }
 
-/// By a device, or where there is none the exact twin.
+/// On the system's device; without one, by the exact twin.
 Result<std::vector<float>> state_after(System& system, const LoggedSearch& search, const evolve::RunLogReader& log,
                                        SearchReplay& replay) {
     const std::vector<evolve::ElementBounds> bounds = bounds_of(search.set, search.space.table);
@@ -105,7 +105,7 @@ Result<SearchReplay> replay(System& system, std::span<const Example> examples, c
     return replay;
 }
 
-/// The log that a resumed search left is gone on with, where it reaches its state; another one is replaced.
+/// A search that resumes goes on with its log, if that reaches the checkpoint's state. Otherwise a new log replaces it.
 Result<void> SystemObjective::open_run_log() {
     if (!keeps_log()) return {};
     CentreState first = first_state();

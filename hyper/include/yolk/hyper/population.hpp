@@ -168,15 +168,14 @@ class PopulationEvaluator {
     [[nodiscard]] Result<PopulationOutputs> evaluate(const Perturbations& candidates);
     /// Errors: unknown groups (lists the known), another shape, values outside the bounds.
     [[nodiscard]] Result<PopulationOutputs> evaluate(std::span<const Candidate> candidates);
-    /// For whoever deals candidates out itself, as evolve does to the devices of a run: these are the candidates, and
-    /// each is evaluated `samples` times. The value is how many of them a worker takes at once, at least. Errors:
-    /// evaluate()'s.
+    /// For callers that deal candidates out themselves, as evolve does. These are the candidates, and each is evaluated
+    /// `samples` times. The value is how many of them a worker takes at once. Errors: evaluate()'s.
     [[nodiscard]] Result<std::uint32_t> begin(const Perturbations& candidates, std::uint32_t samples = 1);
     /// Who evaluates in place of a worker: the exact twin, on the host.
     static constexpr std::size_t kTwin = SIZE_MAX;
-    /// Some of the candidates that begin() was given, on a worker of the pool (without one, of whatever number: the one
-    /// device), each on its own thread; the twin on any. A host function gives one result for a candidate, an example
-    /// and a sample, whoever asks again, where the pool has audits.
+    /// Evaluates some of the candidates that begin() was given. Each worker of the pool calls it on a thread of its
+    /// own; without a pool the one device evaluates, and `worker` is not looked at. With audits a host function is
+    /// called once for a candidate, an example and a sample; whoever asks again gets the same result.
     [[nodiscard]] Result<PopulationOutputs> evaluate_part(std::size_t worker, const evolve::MemberRange& part,
                                                           std::uint32_t sample = 0);
     /// Other examples in place of the first ones: as many, of the same structures (signature) in the same order.
