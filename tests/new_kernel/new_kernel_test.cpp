@@ -74,7 +74,7 @@ TEST(skeleton_files, say_what_to_fill_in) {
         for (const char* left : {"kernel_template", "KernelTemplate", "KERNEL_TEMPLATE"})
             EXPECT_EQ(text.find(left), std::string::npos) << path << " has " << left;
     }
-    EXPECT_EQ(files, 8U);
+    EXPECT_EQ(files, 7U);
     EXPECT_THAT(made_text("shaders/kernels.cmake"),
                 HasSubstr("yolk_kernel(sample_kernel FAMILY sample_kernel SOURCE sample_kernel/sample_kernel.comp)\n"));
 }
