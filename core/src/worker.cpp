@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/core/worker.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -73,6 +74,13 @@ std::optional<WorkerFailure> failure_of(const Error& error, const WorkerLimits& 
     }
 }
 
+/// Of the library that has this code, where a program of another's loaded it (Python's interpreter); else the program's.
+fs::path folder_of_this_code() {
+    Dl_info found{};
+    if (::dladdr(reinterpret_cast<const void*>(&find_worker), &found) == 0 || found.dli_fname == nullptr) return {};
+    return fs::path(found.dli_fname).parent_path();
+}
+
 }  // namespace
 
 Result<fs::path> find_worker() {
@@ -81,8 +89,8 @@ Result<fs::path> find_worker() {
         return fs::path(given);
     std::error_code error;
     const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-    for (const fs::path& place :
-         {folder / kName, folder / ".." / kLibexec / kName, folder / "../.." / kLibexec / kName}) {
+    for (const fs::path& place : {folder / kName, folder / ".." / kLibexec / kName, folder / "../.." / kLibexec / kName,
+                                  folder_of_this_code() / kName}) {
         if (fs::is_regular_file(place, error)) return fs::weakly_canonical(place, error);
     }
     return io_error(

@@ -46,7 +46,8 @@ struct WorkerAnswer {
 /// Told each message but the last; what it gives is the reply that the worker waits for.
 using WorkerReply = std::function<Result<WorkerMessage>(WorkerMessage)>;
 
-/// $YOLK_WORKER; else yolk-worker beside the running program, in ../libexec/yolk or in ../../libexec/yolk from there.
+/// $YOLK_WORKER; else yolk-worker beside the running program, in ../libexec/yolk or in ../../libexec/yolk from there, or
+/// beside the shared library that has this code.
 /// Error (Io): it is in none of these.
 [[nodiscard]] Result<std::filesystem::path> find_worker();
 

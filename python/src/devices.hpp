@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vulkan devices, for Python.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <vector>
+
+#include "yolk/core/result.hpp"
+#include "yolk/runtime/device.hpp"
+
+namespace yolk::python {
+namespace nb = nanobind;
+
+/// None: the best device, or $YOLK_DEVICE. A text or a number: as the command's --device. A list of them: each of
+/// those; "all": every device above the portable floor. Throws Raised. Opening takes tenths of a second, without the
+/// interpreter's lock.
+[[nodiscard]] std::vector<Device> open_devices(nb::handle wanted, bool tuning);
+
+/// Error, Unsupported: this process is a fork of one that has opened devices, whose drivers' threads it does not have.
+[[nodiscard]] Result<void> check_not_forked();
+
+void bind_devices(nb::module_& module);
+
+}  // namespace yolk::python

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "errors.hpp"
+
+namespace yolk::python {
+namespace {
+
+const char* class_of(ErrorKind kind) noexcept {
+    switch (kind) {
+        case ErrorKind::BadInput: return "BadInput";
+        case ErrorKind::Unsupported: return "Unsupported";
+        case ErrorKind::OutOfMemory: return "OutOfMemory";
+        case ErrorKind::DeviceLost: return "DeviceLost";
+        case ErrorKind::Driver: return "DriverError";
+        case ErrorKind::Io: return "FileError";
+        case ErrorKind::Failed: return "Failed";
+        case ErrorKind::Cancelled: return "Cancelled";
+    }
+    return "Error";
+}
+
+}  // namespace
+
+void translate_errors() {
+    nb::register_exception_translator([](const std::exception_ptr& thrown, void* /*payload*/) {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const Raised& raised) {
+            const nb::object type = nb::module_::import_("yolk.errors").attr(class_of(raised.error().kind));
+            PyErr_SetString(type.ptr(), raised.error().message.c_str());
+        }
+    });
+}
+
+}  // namespace yolk::python

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors of the library as Python's exceptions (yolk/errors.py has the classes).
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <exception>
+#include <utility>
+
+#include "yolk/core/result.hpp"
+
+namespace yolk::python {
+namespace nb = nanobind;
+
+/// What unwrap() throws; on its way to Python it becomes the exception of its kind.
+class Raised : public std::exception {
+   public:
+    explicit Raised(Error error) : error_(std::move(error)) {}
+    [[nodiscard]] const Error& error() const noexcept { return error_; }
+    [[nodiscard]] const char* what() const noexcept override { return error_.message.c_str(); }
+
+   private:
+    Error error_;
+};
+
+template <class T>
+T unwrap(Result<T> result) {
+    if (!result) throw Raised(std::move(result).error());
+    if constexpr (!std::is_void_v<T>) return std::move(result).value();
+}
+
+void translate_errors();
+
+}  // namespace yolk::python

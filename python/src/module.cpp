@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// yolk._core: the library, as the Python files of the package use it. Users see those.
+#include <nanobind/nanobind.h>
+
+#include "devices.hpp"
+#include "errors.hpp"
+#include "evolution.hpp"
+#include "interrupt.hpp"
+#include "training.hpp"
+
+NB_MODULE(_core, module) {
+    module.attr("__version__") = YOLK_VERSION;
+    yolk::python::translate_errors();
+    yolk::python::bind_devices(module);
+    yolk::python::bind_training(module);
+    yolk::python::bind_evolution(module);
+    nanobind::module_::import_("atexit").attr("register")(
+        nanobind::cpp_function(&yolk::python::Interruptible::end_all));
+}

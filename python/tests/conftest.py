@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import yolk
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def pytest_configure(config):
+    # A suite that ran without a device would have passed nothing.
+    wanted = os.environ.get("YOLK_TEST_DEVICE", "")
+    names = [device.name for device in yolk.devices() if device.usable]
+    if not any(wanted.lower() in name.lower() for name in names):
+        raise pytest.UsageError(f"no device named like '{wanted}' among {names}: {yolk.devices().reason}")
+
+
+@pytest.fixture(autouse=True)
+def one_device(monkeypatch):
+    """Every test runs on the device that $YOLK_TEST_DEVICE names."""
+    monkeypatch.setenv("YOLK_DEVICE", os.environ.get("YOLK_TEST_DEVICE", ""))
+
+
+@pytest.fixture
+def python():
+    """Runs a program in a Python of its own; gives its CompletedProcess."""
+
+    def run(program, timeout=120, **changes):
+        environment = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(yolk.__file__)), **changes}
+        return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=timeout,
+                              env=environment)
+
+    return run
+
+
+@pytest.fixture
+def root():
+    return ROOT

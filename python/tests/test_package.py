@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+import yolk
+
+
+def test_devices_are_listed():
+    devices = yolk.devices()
+    assert devices and devices[0].index == 0 and devices[0].name in repr(devices)
+    assert devices.reason == "" and isinstance(devices[0], yolk.Device)
+
+
+def test_without_a_driver_it_imports_and_says_what_to_install(python):
+    done = python("import yolk\nfound = yolk.devices()\nprint(len(found))\nprint(found.reason)\n"
+                  "try: yolk.train()\nexcept yolk.Error as error: print(type(error).__name__, error)\n",
+                  VK_DRIVER_FILES="/nonexistent.json", VK_ICD_FILENAMES="/nonexistent.json")
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0, done.stderr
+    assert lines[0] == "0" and "install" in lines[1] and "install" in lines[2]
+
+
+def test_importing_opens_no_device_and_is_quick(python):
+    done = python("import sys, yolk\nprint('numpy' in sys.modules)")
+    assert done.returncode == 0, done.stderr
+
+
+def test_everything_public_has_a_docstring():
+    for name in yolk.__all__:
+        if not name.startswith("__"):
+            assert getattr(yolk, name).__doc__, name
+
+
+def test_exceptions_are_the_built_in_ones_too():
+    assert issubclass(yolk.BadInput, ValueError) and issubclass(yolk.OutOfMemory, MemoryError)
+    assert issubclass(yolk.FileError, OSError) and issubclass(yolk.DeviceLost, yolk.Error)
+
+
+def test_the_interpreter_ends_with_work_in_flight(python):
+    done = python("import threading, yolk\n"
+                  "threading.Thread(target=lambda: yolk.train(population=256, generations=100000, stop_when_solved=False),"
+                  " daemon=True).start()\nimport time; time.sleep(2)")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_fork_is_refused_and_not_hung(python):
+    done = python("import os, sys, yolk\n"
+                  "run = yolk.Evolution([0.0, 1.0], population=4)\n"
+                  "child = os.fork()\n"
+                  "if child == 0:\n"
+                  "    told = 0\n"
+                  "    for call in (lambda: run.ask()[0], lambda: yolk.train(population=64, generations=1)):\n"
+                  "        try: call()\n"
+                  "        except yolk.Unsupported as error: told += 'forked' in str(error)\n"
+                  "    os._exit(told)\n"
+                  "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n")
+    assert done.returncode == 0 and done.stdout.strip() == "2", done.stderr
+
+
+def test_runs_refuse_to_be_pickled():
+    import pickle
+
+    import pytest
+
+    with pytest.raises(TypeError, match="pickle"):
+        pickle.dumps(yolk.Evolution([0.0, 1.0], population=4))

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Yolk trains systems without backpropagation, by evolution strategies, on any GPU with Vulkan, or on the processor.
+
+    import yolk
+    run = yolk.train("cartpole")
+    run.policy([0.0, 0.1, 0.0, -0.1])
+
+`yolk.devices()` lists what it can run on. docs/python.md has the rest.
+"""
+
+from . import errors
+from ._core import Device, __version__
+from ._devices import devices
+from ._evolution import Evolution, Members
+from ._history import History
+from ._policy import Policy
+from ._training import Run, environments, evaluate, replay, train
+from .errors import (BadInput, Cancelled, DeviceLost, DriverError, Error, Failed, FileError, OutOfMemory, Unsupported)
+
+__all__ = [
+    "BadInput", "Cancelled", "Device", "DeviceLost", "DriverError", "Error", "Evolution", "Failed", "FileError",
+    "History", "Members", "OutOfMemory", "Policy", "Run", "Unsupported", "__version__", "devices", "environments",
+    "errors", "evaluate", "replay", "train",
+]

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from .errors import BadInput
+
+
+class Policy:
+    """A trained policy: a multi-layer perceptron with tanh between its layers.
+
+    `policy(observation)` is the action: the index of the largest output. `parameters` has the weights by name
+    (`layer0.weight` float32 [out, in], `layer0.bias` float32 [out], ...); they are copies.
+    """
+
+    def __init__(self, file: str | os.PathLike[str], environment: str | os.PathLike[str] | None = None) -> None:
+        """Reads a policy.safetensors. `environment`: the GLSL file that it was trained on, if it is no built-in one.
+
+        Raises BadInput for a file that is damaged or foreign, FileError for one that cannot be read.
+        """
+        self.file = os.fspath(file)
+        self._environment = None if environment is None else _core.load_environment(os.fspath(environment))
+        found = _core.load_policy(self.file, self._environment)
+        self.task: str = found["task"]
+        self.widths: list[int] = found["widths"]
+        self.generations: int = found["generations"]
+        self.seed: int = found["seed"]
+        self.parameters: dict[str, np.ndarray] = found["parameters"]
+
+    def outputs(self, observation: Any) -> np.ndarray:
+        """The network's outputs, float32 [..., actions], for observations [..., observations].
+
+        They are within rounding of what the device computes.
+        """
+        values = np.asarray(observation, dtype=np.float32)
+        if values.ndim == 0 or values.shape[-1] != self.widths[0]:
+            raise BadInput(
+                f"The observation has the shape {values.shape}; the policy takes [..., {self.widths[0]}].")
+        layers = len(self.widths) - 1
+        for layer in range(layers):
+            weight, bias = self.parameters[f"layer{layer}.weight"], self.parameters[f"layer{layer}.bias"]
+            values = values @ weight.T + bias
+            if layer + 1 < layers:
+                values = np.tanh(values)
+        return values
+
+    def __call__(self, observation: Any) -> Any:
+        """The action for an observation [observations], as an int; for a batch [..., observations] an int array [...]."""
+        actions = np.argmax(self.outputs(observation), axis=-1)
+        return int(actions) if actions.ndim == 0 else actions
+
+    def evaluate(self, episodes: int = 100, seed: int = 1, device: Any = None) -> dict[str, Any]:
+        """Runs fresh episodes on a device: mean_return, deviation, worst_return, best_return, episodes."""
+        return _core.evaluate(self.file, self._environment, episodes, seed, device)
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Copies the policy's file, which is safetensors with the network's shape in its metadata."""
+        shutil.copyfile(self.file, file)
+
+    def __repr__(self) -> str:
+        widths = "-".join(str(width) for width in self.widths)
+        return f"<yolk.Policy {self.task}, {widths}, {self.generations} generations, seed {self.seed}>"
