@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import gc
 import json
 import math
 import os
@@ -36,6 +37,13 @@ def test_a_run_has_history_policy_and_files(tmp_path):
     assert run.policy.parameters["layer0.weight"].shape == (8, 4)
     assert run.policy.parameters["layer0.bias"].shape == (8,)
     assert "cartpole" in repr(run) and "cartpole" in repr(run.policy)
+
+
+def test_a_policy_outlives_its_run(tmp_path):
+    policy = yolk.train("cartpole", **SMALL).policy
+    gc.collect()
+    policy.save(tmp_path / "policy.safetensors")
+    assert yolk.evaluate(tmp_path / "policy.safetensors", episodes=3) == yolk.evaluate(policy, episodes=3)
 
 
 def test_a_policy_gives_actions_for_one_and_for_many():

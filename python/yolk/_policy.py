@@ -24,6 +24,7 @@ class Policy:
         Raises BadInput for a file that is damaged or foreign, FileError for one that cannot be read.
         """
         self.file = os.fspath(file)
+        self._owners: tuple[Any, ...] = ()
         self._environment = None if environment is None else _core.load_environment(os.fspath(environment))
         found = _core.load_policy(self.file, self._environment)
         self.task: str = found["task"]

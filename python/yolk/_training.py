@@ -8,7 +8,10 @@ import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from . import _core
+from ._gymnasium import returns_of
 from ._history import History
 from ._policy import Policy
 from .errors import BadInput
@@ -68,6 +71,7 @@ class Run:
         self.folder = folder
         self._task, self._settings, self._owner, self._device = task, settings, owner, device
         self.policy = Policy(os.path.join(folder, "policy.safetensors"), task.file)
+        self.policy._owners = (owner, task)  # a policy may outlive its run, which may own its file
 
     def resume(self, generations: int, **changes: Any) -> Run:
         """Goes on from where this run ended, to `generations` in all, with the same settings but those that may change.
@@ -193,14 +197,26 @@ def train(task: str | os.PathLike[str] = "cartpole", *, population: int = 4096, 
     return _run(_Task(task), settings, owner.name if owner else os.fspath(out), owner, device, on_generation, progress)
 
 
-def evaluate(policy: Policy | str | os.PathLike[str], episodes: int = 100, seed: int = 1,
-             device: Any = None, environment: str | os.PathLike[str] | None = None) -> dict[str, Any]:
-    """Runs fresh episodes of a policy, or of a policy's file, on a device.
+def evaluate(policy: Policy | str | os.PathLike[str], environment: Any = None, *, episodes: int = 100, seed: int = 1,
+             device: Any = None) -> dict[str, Any]:
+    """Runs fresh episodes of a policy, or of a policy's file, and says what they returned.
+
+    environment  None: the policy's own, on the device. A Gymnasium environment's name ("CartPole-v1") or vector environment:
+                 there, on the host. For a policy's file that was trained on a GLSL file: that file
+    seed         of the episodes' starts
 
     Returns mean_return, deviation, worst_return, best_return, episodes, not_finite and task.
     """
-    loaded = policy if isinstance(policy, Policy) else Policy(policy, environment)
-    return loaded.evaluate(episodes, seed, device)
+    own = environment if isinstance(environment, (str, os.PathLike)) and os.path.exists(environment) else None
+    loaded = policy if isinstance(policy, Policy) else Policy(policy, own)
+    if environment is None or own is not None:
+        return loaded.evaluate(episodes, seed, device)
+    returns = returns_of(loaded, environment, episodes, seed)
+    finite = returns[np.isfinite(returns)]
+    return {"task": environment if isinstance(environment, str) else str(getattr(environment, "spec", environment)),
+            "episodes": episodes, "mean_return": float(returns.mean()), "deviation": float(returns.std()),
+            "worst_return": float(finite.min(initial=np.inf)), "best_return": float(finite.max(initial=-np.inf)),
+            "not_finite": int(returns.size - finite.size)}
 
 
 def replay(log: str | os.PathLike[str], generation: int | None = None, out: str | os.PathLike[str] = "",
