@@ -6,6 +6,8 @@
 #include "errors.hpp"
 #include "evolution.hpp"
 #include "interrupt.hpp"
+#include "systems.hpp"
+#include "traced.hpp"
 #include "training.hpp"
 
 NB_MODULE(_core, module) {
@@ -14,6 +16,10 @@ NB_MODULE(_core, module) {
     yolk::python::bind_devices(module);
     yolk::python::bind_training(module);
     yolk::python::bind_evolution(module);
+    yolk::python::bind_traced(module);
+    yolk::python::bind_functions(module);
+    yolk::python::bind_metrics(module);
+    yolk::python::bind_systems(module);
     nanobind::module_::import_("atexit").attr("register")(
         nanobind::cpp_function(&yolk::python::Interruptible::end_all));
 }

@@ -8,17 +8,22 @@
 `yolk.devices()` lists what it can run on. docs/python.md has the rest.
 """
 
-from . import errors
-from ._core import Device, __version__
+from . import errors, metrics, operations
+from ._core import Device, Metric, __version__
 from ._devices import devices
 from ._evolution import Evolution, Members
 from ._history import History
+from ._parameters import Matrix, Text, Vector, knob
 from ._policy import Policy
+from ._system import Hyperfunction, Outcome, System, host_function, hyperfunction, metric
 from ._training import Run, environments, evaluate, replay, train
-from .errors import (BadInput, Cancelled, DeviceLost, DriverError, Error, Failed, FileError, OutOfMemory, Unsupported)
+from .errors import (BadInput, Cancelled, DeviceLost, DriverError, Error, Failed, FileError, OutOfMemory, Unsupported,
+                     Untraceable)
+from .operations import *  # noqa: F401,F403
 
 __all__ = [
     "BadInput", "Cancelled", "Device", "DeviceLost", "DriverError", "Error", "Evolution", "Failed", "FileError",
-    "History", "Members", "OutOfMemory", "Policy", "Run", "Unsupported", "__version__", "devices", "environments",
-    "errors", "evaluate", "replay", "train",
+    "History", "Hyperfunction", "Matrix", "Members", "Metric", "OutOfMemory", "Outcome", "Policy", "Run", "System", "Text",
+    "Unsupported", "Untraceable", "Vector", "__version__", "devices", "environments", "errors", "evaluate", "host_function",
+    "hyperfunction", "knob", "metric", "metrics", "operations", "replay", "train",
 ]

@@ -106,3 +106,18 @@ class Tree:
 
 def _is_numbers(nest: Any) -> bool:
     return len(nest) > 0 and all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in nest)
+
+
+def array_or_none(items: Any) -> Any:
+    """A list of numbers, or of lists of equally many, as a float32 array; None for any other list."""
+
+    def shape_of(value: Any) -> tuple[int, ...] | None:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return ()
+        if not isinstance(value, (list, tuple)) or not value:
+            return None
+        shapes = {shape_of(item) for item in value}
+        inner = shapes.pop()
+        return None if shapes or inner is None else (len(value), *inner)
+
+    return None if shape_of(items) is None else np.asarray(items, dtype=np.float32)

@@ -36,3 +36,7 @@ class Failed(Error, RuntimeError):
 
 class Cancelled(Error, RuntimeError):
     """The work was ended before it had a result."""
+
+
+class Untraceable(Error, TypeError):
+    """Something that a traced value does not do, since the graph would hold for one example only."""

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "callables.hpp"
+
+#include <mutex>
+#include <utility>
+
+namespace yolk::python {
+namespace {
+
+namespace nb = nanobind;
+
+std::mutex raised_guard;
+std::optional<nb::python_error> first_raised;  // under raised_guard
+
+}  // namespace
+
+thread_local int InsideBody::depth_ = 0;
+
+Kept keep(nb::object object) {
+    return {new nb::object(std::move(object)), [](nb::object* kept) {
+                if (Py_IsInitialized() == 0) {
+                    static_cast<void>(kept->release());  // the interpreter has taken everything with it
+                    delete kept;
+                    return;
+                }
+                const nb::gil_scoped_acquire acquired;
+                delete kept;
+            }};
+}
+
+void remember_raised(nb::python_error&& raised) {
+    const std::scoped_lock lock(raised_guard);
+    if (!first_raised) first_raised.emplace(std::move(raised));
+}
+
+void forget_raised() {
+    std::optional<nb::python_error> dropped;
+    const std::scoped_lock lock(raised_guard);
+    std::swap(dropped, first_raised);
+}
+
+std::optional<nb::python_error> take_raised() {
+    const std::scoped_lock lock(raised_guard);
+    std::optional<nb::python_error> taken;
+    std::swap(taken, first_raised);
+    return taken;
+}
+
+Error error_of_raised(nb::python_error& raised) {
+    const std::string type = nb::str(raised.type().attr("__name__")).c_str();
+    Error error = failed_work("{}: {}", type, nb::str(raised.value()).c_str());
+    remember_raised(std::move(raised));
+    return error;
+}
+
+}  // namespace yolk::python

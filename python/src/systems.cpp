@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "systems.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "callables.hpp"
+#include "devices.hpp"
+#include "errors.hpp"
+#include "interrupt.hpp"
+#include "options.hpp"
+#include "traced.hpp"
+#include "values.hpp"
+#include "yolk/core/json.hpp"
+#include "yolk/hyper/ablate.hpp"
+#include "yolk/hyper/graph_text.hpp"
+#include "yolk/hyper/optimize.hpp"
+#include "yolk/hyper/state_file.hpp"
+#include "yolk/hyper/system.hpp"
+
+namespace yolk::python {
+namespace {
+
+namespace h = hyper;
+
+nb::object from_json(const Json& json) {
+    return nb::module_::import_("json").attr("loads")(json.dump());
+}
+
+/// The library's System allows one thread at a time; others wait.
+class PythonSystem {
+   public:
+    PythonSystem(const std::string& name, nb::object function, std::uint64_t seed)
+        : system_(name, over(keep(std::move(function))), seed) {}
+
+    /// Without the interpreter's lock. An exception of the user's own code comes out as it was raised.
+    template <class Work>
+    auto run(Work work) {
+        forget_raised();
+        std::optional<decltype(work(std::declval<h::System&>()))> result;
+        {
+            const Interruptible interruptible;
+            const nb::gil_scoped_release released;
+            std::unique_lock lock(one_at_a_time_, std::try_to_lock);
+            if (!lock.owns_lock() && InsideBody::any()) {
+                result = bad_input("A function of a running system called that system, which would wait for itself.");
+            } else if (const Result<void> good = check_not_forked(); !good) {
+                result = good.error();
+            } else {
+                if (!lock.owns_lock()) lock.lock();
+                result = work(system_);
+            }
+        }
+        if (!*result)
+            if (auto raised = take_raised()) throw nb::python_error(std::move(*raised));
+        Interruptible::raise_if_requested();
+        return unwrap(std::move(*result));
+    }
+
+   private:
+    /// The user's function, with the inputs by keyword.
+    static h::System::Function over(Kept function) {
+        return [function = std::move(function)](const h::Inputs& inputs) -> h::Traced {
+            const nb::gil_scoped_acquire acquired;
+            const InsideBody inside;
+            try {
+                const nb::object wrapped = nb::cast(&inputs, nb::rv_policy::reference);
+                return traced_of((*function)(wrapped));
+            } catch (nb::python_error& raised) {
+                throw std::runtime_error(error_of_raised(raised).message);
+            }
+        };
+    }
+
+    std::mutex one_at_a_time_;
+    h::System system_;
+};
+
+/// What only lets a Python exception through where one was raised.
+h::Metric metric_of(nb::object function, const std::string& name, bool traced) {
+    const Kept kept = keep(std::move(function));
+    if (traced) {
+        return h::traced_metric(name, [kept](const h::Traced& prediction, const h::Traced& expected) -> h::Traced {
+            const nb::gil_scoped_acquire acquired;
+            const InsideBody inside;
+            try {
+                return traced_of((*kept)(nb::cast(prediction), nb::cast(expected)));
+            } catch (nb::python_error& raised) {
+                throw std::runtime_error(error_of_raised(raised).message);
+            }
+        });
+    }
+    h::Metric metric([kept](const h::Value& prediction, const h::Value& expected) -> Result<double> {
+        const nb::gil_scoped_acquire acquired;
+        const InsideBody inside;
+        try {
+            return real_number("The metric's score", (*kept)(python_of(prediction), python_of(expected)));
+        } catch (nb::python_error& raised) {
+            return error_of_raised(raised);
+        } catch (const Raised& raised) {
+            return raised.error();
+        }
+    }, name);
+    metric.concurrent = false;
+    return metric;
+}
+
+nb::dict step_dict(const h::StepReport& report) { return nb::cast<nb::dict>(from_json(h::to_json(report))); }
+
+Fields search_fields(h::OptimizeOptions& o, evolve::EvolutionOptions& evolution) {
+    Fields fields = evolution_fields(evolution);
+    const auto count = [&fields](const char* name, auto& to) {
+        fields[name] = [&to](std::string_view given, nb::handle value) {
+            using Number = std::remove_reference_t<decltype(to)>;
+            to = static_cast<Number>(whole_number(given, value, std::numeric_limits<Number>::max()));
+        };
+    };
+    const auto path = [&fields](const char* name, std::filesystem::path& to) {
+        fields[name] = [&to](std::string_view given, nb::handle value) { to = text(given, value); };
+    };
+    count("generations", o.steps);
+    count("examples_per_generation", o.examples_per_step);
+    count("samples_per_example", o.samples_per_example);
+    count("metric_budget", o.metric_budget);
+    count("held_out_every", o.held_out_every);
+    count("checkpoint_every", o.checkpoint_every);
+    path("log", o.log);
+    path("run_log", o.run_log);
+    path("checkpoint", o.checkpoint);
+    fields["dry_run"] = [&o](std::string_view given, nb::handle value) { o.dry_run = yes_or_no(given, value); };
+    fields["resume"] = [&o](std::string_view given, nb::handle value) { o.resume = yes_or_no(given, value); };
+    return fields;
+}
+
+h::GradientOptions gradient_options(const nb::dict& given) {
+    h::GradientOptions o;
+    h::KfacOptions kfac;
+    bool is_kfac = false;
+    Fields fields;
+    const auto real = [&fields](const char* name, float& to) {
+        fields[name] = [&to](std::string_view named, nb::handle value) { to = static_cast<float>(real_number(named, value)); };
+    };
+    real("learning_rate", o.learning_rate);
+    real("learning_rate_decay", o.learning_rate_decay);
+    real("beta1", o.beta1);
+    real("beta2", o.beta2);
+    real("epsilon", o.epsilon);
+    real("kfac_learning_rate", kfac.learning_rate);
+    real("kfac_damping", kfac.damping);
+    real("kfac_decay", kfac.decay);
+    fields["warm_up"] = [&o](std::string_view named, nb::handle value) {
+        o.warm_up = static_cast<std::uint32_t>(whole_number(named, value, UINT32_MAX));
+    };
+    fields["rule"] = [&o, &is_kfac](std::string_view named, nb::handle value) {
+        const std::string rule = text(named, value);
+        is_kfac = rule == "kfac";
+        if (!is_kfac) o.rule = unwrap(parse_optimizer_rule(rule));
+    };
+    fields["functions"] = [&o](std::string_view named, nb::handle value) { o.groups = texts(named, value); };
+    set_fields(fields, given);
+    if (is_kfac) o.kfac = kfac;
+    return o;
+}
+
+nb::dict optimize_system(PythonSystem& system, nb::handle examples, const h::Metric& metric, const nb::dict& settings,
+                         nb::handle held_out, nb::handle gradient, nb::object tell) {
+    const std::vector<h::Example> all = examples_of(examples);
+    const std::vector<h::Example> others = held_out.is_none() ? std::vector<h::Example>() : examples_of(held_out);
+    h::OptimizeOptions options;
+    evolve::EvolutionOptions evolution = options.evolution;
+    set_fields(search_fields(options, evolution), settings);
+    options.evolution = evolution;
+    options.held_out = others;
+    if (!gradient.is_none()) options.gradient = gradient_options(nb::cast<nb::dict>(gradient));
+    options.on_step = [&tell](const h::StepReport& report) {
+        const nb::gil_scoped_acquire acquired;
+        try {
+            Interruptible::raise_if_requested();
+            const nb::object answer = tell(step_dict(report));
+            return answer.is_none() || nb::cast<bool>(answer);
+        } catch (nb::python_error& raised) {
+            remember_raised(std::move(raised));
+            return false;
+        }
+    };
+    const h::OptimizeOutcome outcome =
+        system.run([&](h::System& s) { return s.optimize(all, metric, options); });
+    if (auto raised = take_raised()) throw nb::python_error(std::move(*raised));
+    nb::dict found = nb::cast<nb::dict>(from_json(h::to_json(outcome)));
+    found["fallbacks"] = nb::cast(outcome.fallbacks);
+    found["state_hash"] = outcome.state_hash;
+    return found;
+}
+
+nb::dict evaluate_system(PythonSystem& system, nb::handle examples, const h::Metric& metric) {
+    const std::vector<h::Example> all = examples_of(examples);
+    const h::Evaluation found = system.run([&](h::System& s) { return s.evaluate(all, metric); });
+    nb::dict result;
+    nb::list predictions;
+    for (const h::Value& prediction : found.predictions) predictions.append(python_of(prediction));
+    result["reward"] = found.reward;
+    result["per_example"] = nb::cast(found.per_example);
+    result["predictions"] = predictions;
+    return result;
+}
+
+nb::dict evaluate_candidates(PythonSystem& system, nb::handle candidates, nb::handle examples, const h::Metric& metric) {
+    const std::vector<h::Example> all = examples_of(examples);
+    std::vector<h::Candidate> given;
+    for (const nb::handle one : candidates) {
+        h::Candidate candidate;
+        for (const auto& [name, values] : nb::cast<nb::dict>(one)) {
+            const std::string group = nb::str(name).c_str();
+            candidate.values.emplace_back(group, tensor_of(values, "'" + group + "'"));
+        }
+        given.push_back(std::move(candidate));
+    }
+    const h::PopulationEvaluation found =
+        system.run([&](h::System& s) { return s.evaluate_population(given, all, metric); });
+    nb::dict result;
+    result["rewards"] = nb::cast(found.rewards);
+    result["fallbacks"] = nb::cast(found.fallbacks);
+    nb::list errors;
+    for (const auto& error : found.errors) errors.append(error ? nb::cast(error->message) : nb::none());
+    result["errors"] = errors;
+    return result;
+}
+
+nb::dict parameters_of(PythonSystem& system) {
+    const std::vector<h::ParameterGroup> groups =
+        system.run([](h::System& s) -> Result<std::vector<h::ParameterGroup>> {
+            const auto all = s.parameters().groups();
+            return std::vector<h::ParameterGroup>(all.begin(), all.end());
+        });
+    nb::dict found;
+    for (const h::ParameterGroup& group : groups) {
+        if (group.spec.fields.empty()) {
+            found[group.spec.name.c_str()] = python_of(group.value());
+            continue;
+        }
+        nb::dict fields;
+        const std::vector<double> numbers = h::written_numbers(group.values);
+        for (std::size_t i = 0; i < group.spec.fields.size(); ++i)
+            fields[group.spec.fields[i].name.c_str()] = python_of(h::field_value(group.spec.fields[i], numbers[i]));
+        found[group.spec.name.c_str()] = fields;
+    }
+    return found;
+}
+
+std::string graph_of(PythonSystem& system, nb::handle inputs, const std::string& how) {
+    const h::Example example{inputs_of(inputs), h::Value()};
+    return system.run([&](h::System& s) -> Result<std::string> {
+        YOLK_TRY(const h::TracedExample traced, s.trace(example));
+        if (how == "svg") return h::to_svg(traced.graph);
+        if (how == "dot") return h::to_dot(traced.graph);
+        return h::to_text(traced.graph);
+    });
+}
+
+nb::list ablate_system(PythonSystem& system, nb::handle examples, const h::Metric& metric, const std::string& how,
+                       std::uint64_t seed) {
+    const std::vector<h::Example> all = examples_of(examples);
+    const std::vector<h::AblationRow> rows = system.run([&](h::System& s) -> Result<std::vector<h::AblationRow>> {
+        h::AblateOptions options{.seed = seed};
+        YOLK_TRY(options.how, h::parse_ablation(how));
+        return h::ablate(s, all, metric, options);
+    });
+    nb::list found;
+    for (const h::AblationRow& row : rows) found.append(from_json(h::to_json(row)));
+    return found;
+}
+
+void bind_parameters(nb::class_<PythonSystem>& c) {
+    c.def("parameters", &parameters_of);
+    c.def("set_parameter", [](PythonSystem& system, const std::string& name, nb::handle value) {
+        const h::Value given = value_of(value, "'" + name + "'");
+        system.run([&](h::System& s) -> Result<bool> {
+            if (given.text() != nullptr) {
+                YOLK_TRY_VOID(s.parameters().set_value(name, given));
+            } else {
+                YOLK_TRY(h::Tensor values, h::tensor_of(given));
+                YOLK_TRY_VOID(s.parameters().set_value(name, std::move(values)));
+            }
+            return true;
+        });
+    }, nb::arg("name"), nb::arg("value"));
+    c.def("add", [](PythonSystem& system, const h::AnyHyperfunction& function) {
+        system.run([&](h::System& s) -> Result<bool> {
+            YOLK_TRY_VOID(s.add(function));
+            return true;
+        });
+    }, nb::arg("function"));
+    c.def("save", [](PythonSystem& system, const std::string& file) {
+        system.run([&](h::System& s) -> Result<bool> {
+            YOLK_TRY_VOID(h::save_state(s, file));
+            return true;
+        });
+    }, nb::arg("file"));
+    c.def("load", [](PythonSystem& system, const std::string& file) {
+        system.run([&](h::System& s) -> Result<bool> {
+            YOLK_TRY_VOID(h::load_state(s, file));
+            return true;
+        });
+    }, nb::arg("file"));
+}
+
+}  // namespace
+
+void bind_metrics(nb::module_& module) {
+    nb::class_<h::Metric>(module, "Metric", "What a system is made better by: higher is better.")
+        .def_prop_ro("name", [](const h::Metric& metric) { return metric.name; });
+    module.def("exact_match", &h::exact_match, "1 where prediction and expected value are equal, else 0.");
+    module.def("numeric_distance", &h::numeric_distance, "Minus the summed squared difference; on the device, with a derivative.");
+    module.def("classification", &h::classification, nb::arg("threshold") = 0.5,
+               "1 where both are on the same side of the threshold, else 0.");
+    module.def("cross_entropy", &h::cross_entropy, "log softmax(prediction)[expected]; on the device, with a derivative.");
+    module.def("sequence_cross_entropy", &h::sequence_cross_entropy,
+               "The mean over rows of log softmax(row)[class]; on the device, with a derivative.");
+    module.def("output_as_reward", [] { return h::output_as_reward(); }, "The prediction is the reward.");
+    module.def("make_metric", &metric_of, nb::arg("function"), nb::arg("name"), nb::arg("traced"));
+}
+
+void bind_systems(nb::module_& module) {
+    nb::class_<h::Inputs>(module, "Inputs").def("__getitem__", [](const h::Inputs& inputs, const std::string& key) {
+        return inputs[key];
+    });
+    nb::class_<PythonSystem> c(module, "RawSystem", "The system behind yolk.System.");
+    c.def(nb::init<const std::string&, nb::object, std::uint64_t>(), nb::arg("name"), nb::arg("function"), nb::arg("seed"));
+    c.def("call", [](PythonSystem& system, nb::handle inputs) {
+        const auto given = inputs_of(inputs);
+        return python_of(system.run([&](h::System& s) { return s.call(given); }));
+    }, nb::arg("inputs"));
+    c.def("evaluate", &evaluate_system, nb::arg("examples"), nb::arg("metric"));
+    c.def("evaluate_population", &evaluate_candidates, nb::arg("candidates"), nb::arg("examples"), nb::arg("metric"));
+    c.def("optimize", &optimize_system, nb::arg("examples"), nb::arg("metric"), nb::arg("settings"),
+          nb::arg("held_out").none(), nb::arg("gradient").none(), nb::arg("tell"));
+    c.def("graph", &graph_of, nb::arg("inputs"), nb::arg("how"));
+    c.def("ablate", &ablate_system, nb::arg("examples"), nb::arg("metric"), nb::arg("how"), nb::arg("seed"));
+    c.def("use_device", [](PythonSystem& system, const std::string& device) {
+        system.run([&](h::System& s) -> Result<bool> {
+            YOLK_TRY(const Context context, Context::create({.device = device}));
+            s.use(context);
+            return true;
+        });
+    }, nb::arg("device"));
+    bind_parameters(c);
+}
+
+}  // namespace yolk::python

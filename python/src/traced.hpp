@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Traced values in Python: operators, and the operations of yolk/hyper/traced_operations.hpp by their names.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "yolk/hyper/traced_operations.hpp"
+
+namespace yolk::python {
+
+/// The line of the Python program that calls, for messages. Needs the interpreter's lock.
+[[nodiscard]] hyper::Line python_line();
+/// A traced value as it is; anything else as a literal. Throws Raised for what is no value.
+[[nodiscard]] hyper::Traced traced_of(nanobind::handle object);
+
+void bind_traced(nanobind::module_& module);
+
+}  // namespace yolk::python

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What flows through systems, to and from Python: arrays, texts, numbers, booleans, dicts and lists of them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "yolk/hyper/system.hpp"
+
+namespace yolk::python {
+
+/// Throws Raised (BadInput) for what is no value; `what` names it there. Needs the interpreter's lock, as all here do.
+[[nodiscard]] hyper::Value value_of(nanobind::handle object, const std::string& what);
+[[nodiscard]] hyper::Tensor tensor_of(nanobind::handle object, const std::string& what);
+[[nodiscard]] nanobind::object python_of(const hyper::Value& value);
+[[nodiscard]] nanobind::object python_of(const hyper::Tensor& tensor);
+
+/// {"x": ...} by its keys.
+[[nodiscard]] std::map<std::string, hyper::Value> inputs_of(nanobind::handle object);
+/// (inputs, expected) each.
+[[nodiscard]] std::vector<hyper::Example> examples_of(nanobind::handle list);
+
+}  // namespace yolk::python

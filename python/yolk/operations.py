@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations on traced values, by NumPy's names where NumPy has them."""
+
+from ._core.operations import *  # noqa: F401,F403
