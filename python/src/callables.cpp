@@ -10,7 +10,7 @@ namespace {
 namespace nb = nanobind;
 
 std::mutex raised_guard;
-std::optional<nb::python_error> first_raised;  // under raised_guard
+std::unique_ptr<nb::python_error> first_raised;  // under raised_guard
 
 }  // namespace
 
@@ -30,20 +30,14 @@ Kept keep(nb::object object) {
 
 void remember_raised(nb::python_error&& raised) {
     const std::scoped_lock lock(raised_guard);
-    if (!first_raised) first_raised.emplace(std::move(raised));
+    if (!first_raised) first_raised = std::make_unique<nb::python_error>(std::move(raised));
 }
 
-void forget_raised() {
-    std::optional<nb::python_error> dropped;
-    const std::scoped_lock lock(raised_guard);
-    std::swap(dropped, first_raised);
-}
+void forget_raised() { static_cast<void>(take_raised()); }
 
-std::optional<nb::python_error> take_raised() {
+std::unique_ptr<nb::python_error> take_raised() {
     const std::scoped_lock lock(raised_guard);
-    std::optional<nb::python_error> taken;
-    std::swap(taken, first_raised);
-    return taken;
+    return std::move(first_raised);
 }
 
 Error error_of_raised(nb::python_error& raised) {

@@ -5,7 +5,6 @@
 #include <nanobind/nanobind.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "yolk/core/result.hpp"
@@ -29,11 +28,12 @@ class InsideBody {
     static thread_local int depth_;
 };
 
-/// The first exception that Python code raised since the last forget_raised(): what comes out of the library is an error
-/// with its words, and users get the exception itself, with its traceback.
+/// The first exception that Python code raised since the last forget_raised(): what comes out of the library is an
+/// error with its words, and users get the exception itself, with its traceback.
 void remember_raised(nanobind::python_error&& raised);
 void forget_raised();
-[[nodiscard]] std::optional<nanobind::python_error> take_raised();
+/// Null where nothing was raised.
+[[nodiscard]] std::unique_ptr<nanobind::python_error> take_raised();
 
 /// "TypeError: the words", and the exception is remembered. Needs the interpreter's lock.
 [[nodiscard]] Error error_of_raised(nanobind::python_error& raised);

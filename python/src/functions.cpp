@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,7 +50,8 @@ void describe(h::AnyHyperfunction::Parts& parts, const nb::dict& given) {
     if (kind == "weights") {
         spec.shape = Shape(nb::cast<std::vector<std::uint64_t>>(given["shape"]));
         spec.noise_rank = nb::cast<std::uint32_t>(given["rank"]);
-        if (!given["values"].is_none()) parts.values = tensor_of(given["values"], "The first values of '" + spec.name + "'");
+        if (!given["values"].is_none())
+            parts.values = tensor_of(given["values"], "The first values of '" + spec.name + "'");
     } else if (kind == "fields") {
         std::vector<double> first;
         for (const nb::handle one : given["fields"]) {
@@ -109,14 +111,15 @@ h::HostOptions host_options(const nb::dict& given) {
     const auto milliseconds = [&given](const char* name) {
         return std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * real_number(name, given[name])));
     };
-    return {.max_concurrency = static_cast<std::uint32_t>(whole_number("concurrency", given["concurrency"], UINT32_MAX)),
-            .timeout = milliseconds("timeout"),
-            .retries = static_cast<std::uint32_t>(whole_number("retries", given["retries"], UINT32_MAX)),
-            .backoff = milliseconds("backoff")};
+    return {
+        .max_concurrency = static_cast<std::uint32_t>(whole_number("concurrency", given["concurrency"], UINT32_MAX)),
+        .timeout = milliseconds("timeout"),
+        .retries = static_cast<std::uint32_t>(whole_number("retries", given["retries"], UINT32_MAX)),
+        .backoff = milliseconds("backoff")};
 }
 
-h::AnyHyperfunction make_function(const std::string& name, const nb::dict& parameters, nb::object body, std::size_t arity,
-                                  bool optimize, nb::handle host, nb::handle stand_in) {
+h::AnyHyperfunction make_function(const std::string& name, const nb::dict& parameters, nb::object body,
+                                  std::size_t arity, bool optimize, nb::handle host, nb::handle stand_in) {
     h::AnyHyperfunction::Parts parts;
     parts.spec.name = name;
     parts.spec.optimize = optimize;
@@ -128,10 +131,11 @@ h::AnyHyperfunction make_function(const std::string& name, const nb::dict& param
         parts.stand_in = h::Tensor::filled({1}, 0.0F);
     } else {
         parts.stand_in = stand_in.is_none() ? h::Value() : value_of(stand_in, "stand_in");
-        parts.host = std::make_shared<const h::HostFunction>(h::HostFunction{.name = name,
-                                                                            .run = host_body(keep(std::move(body))),
-                                                                            .options = host_options(nb::cast<nb::dict>(host)),
-                                                                            .stand_in = parts.stand_in});
+        parts.host =
+            std::make_shared<const h::HostFunction>(h::HostFunction{.name = name,
+                                                                    .run = host_body(keep(std::move(body))),
+                                                                    .options = host_options(nb::cast<nb::dict>(host)),
+                                                                    .stand_in = parts.stand_in});
     }
     return h::AnyHyperfunction(std::move(parts));
 }

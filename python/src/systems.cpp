@@ -19,6 +19,7 @@
 #include "options.hpp"
 #include "traced.hpp"
 #include "values.hpp"
+#include "yolk/autotune/context.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/hyper/ablate.hpp"
 #include "yolk/hyper/graph_text.hpp"
@@ -31,9 +32,7 @@ namespace {
 
 namespace h = hyper;
 
-nb::object from_json(const Json& json) {
-    return nb::module_::import_("json").attr("loads")(json.dump());
-}
+nb::object from_json(const Json& json) { return nb::module_::import_("json").attr("loads")(json.dump()); }
 
 /// The library's System allows one thread at a time; others wait.
 class PythonSystem {
@@ -98,17 +97,19 @@ h::Metric metric_of(nb::object function, const std::string& name, bool traced) {
             }
         });
     }
-    h::Metric metric([kept](const h::Value& prediction, const h::Value& expected) -> Result<double> {
-        const nb::gil_scoped_acquire acquired;
-        const InsideBody inside;
-        try {
-            return real_number("The metric's score", (*kept)(python_of(prediction), python_of(expected)));
-        } catch (nb::python_error& raised) {
-            return error_of_raised(raised);
-        } catch (const Raised& raised) {
-            return raised.error();
-        }
-    }, name);
+    h::Metric metric(
+        [kept](const h::Value& prediction, const h::Value& expected) -> Result<double> {
+            const nb::gil_scoped_acquire acquired;
+            const InsideBody inside;
+            try {
+                return real_number("The metric's score", (*kept)(python_of(prediction), python_of(expected)));
+            } catch (nb::python_error& raised) {
+                return error_of_raised(raised);
+            } catch (const Raised& raised) {
+                return raised.error();
+            }
+        },
+        name);
     metric.concurrent = false;
     return metric;
 }
@@ -146,7 +147,9 @@ h::GradientOptions gradient_options(const nb::dict& given) {
     bool is_kfac = false;
     Fields fields;
     const auto real = [&fields](const char* name, float& to) {
-        fields[name] = [&to](std::string_view named, nb::handle value) { to = static_cast<float>(real_number(named, value)); };
+        fields[name] = [&to](std::string_view named, nb::handle value) {
+            to = static_cast<float>(real_number(named, value));
+        };
     };
     real("learning_rate", o.learning_rate);
     real("learning_rate_decay", o.learning_rate_decay);
@@ -191,8 +194,7 @@ nb::dict optimize_system(PythonSystem& system, nb::handle examples, const h::Met
             return false;
         }
     };
-    const h::OptimizeOutcome outcome =
-        system.run([&](h::System& s) { return s.optimize(all, metric, options); });
+    const h::OptimizeOutcome outcome = system.run([&](h::System& s) { return s.optimize(all, metric, options); });
     if (auto raised = take_raised()) throw nb::python_error(std::move(*raised));
     nb::dict found = nb::cast<nb::dict>(from_json(h::to_json(outcome)));
     found["fallbacks"] = nb::cast(outcome.fallbacks);
@@ -212,7 +214,8 @@ nb::dict evaluate_system(PythonSystem& system, nb::handle examples, const h::Met
     return result;
 }
 
-nb::dict evaluate_candidates(PythonSystem& system, nb::handle candidates, nb::handle examples, const h::Metric& metric) {
+nb::dict evaluate_candidates(PythonSystem& system, nb::handle candidates, nb::handle examples,
+                             const h::Metric& metric) {
     const std::vector<h::Example> all = examples_of(examples);
     std::vector<h::Candidate> given;
     for (const nb::handle one : candidates) {
@@ -280,36 +283,48 @@ nb::list ablate_system(PythonSystem& system, nb::handle examples, const h::Metri
 
 void bind_parameters(nb::class_<PythonSystem>& c) {
     c.def("parameters", &parameters_of);
-    c.def("set_parameter", [](PythonSystem& system, const std::string& name, nb::handle value) {
-        const h::Value given = value_of(value, "'" + name + "'");
-        system.run([&](h::System& s) -> Result<bool> {
-            if (given.text() != nullptr) {
-                YOLK_TRY_VOID(s.parameters().set_value(name, given));
-            } else {
-                YOLK_TRY(h::Tensor values, h::tensor_of(given));
-                YOLK_TRY_VOID(s.parameters().set_value(name, std::move(values)));
-            }
-            return true;
-        });
-    }, nb::arg("name"), nb::arg("value"));
-    c.def("add", [](PythonSystem& system, const h::AnyHyperfunction& function) {
-        system.run([&](h::System& s) -> Result<bool> {
-            YOLK_TRY_VOID(s.add(function));
-            return true;
-        });
-    }, nb::arg("function"));
-    c.def("save", [](PythonSystem& system, const std::string& file) {
-        system.run([&](h::System& s) -> Result<bool> {
-            YOLK_TRY_VOID(h::save_state(s, file));
-            return true;
-        });
-    }, nb::arg("file"));
-    c.def("load", [](PythonSystem& system, const std::string& file) {
-        system.run([&](h::System& s) -> Result<bool> {
-            YOLK_TRY_VOID(h::load_state(s, file));
-            return true;
-        });
-    }, nb::arg("file"));
+    c.def(
+        "set_parameter",
+        [](PythonSystem& system, const std::string& name, nb::handle value) {
+            const h::Value given = value_of(value, "'" + name + "'");
+            system.run([&](h::System& s) -> Result<bool> {
+                if (given.text() != nullptr) {
+                    YOLK_TRY_VOID(s.parameters().set_value(name, given));
+                } else {
+                    YOLK_TRY(h::Tensor values, h::tensor_of(given));
+                    YOLK_TRY_VOID(s.parameters().set_value(name, std::move(values)));
+                }
+                return true;
+            });
+        },
+        nb::arg("name"), nb::arg("value"));
+    c.def(
+        "add",
+        [](PythonSystem& system, const h::AnyHyperfunction& function) {
+            system.run([&](h::System& s) -> Result<bool> {
+                YOLK_TRY_VOID(s.add(function));
+                return true;
+            });
+        },
+        nb::arg("function"));
+    c.def(
+        "save",
+        [](PythonSystem& system, const std::string& file) {
+            system.run([&](h::System& s) -> Result<bool> {
+                YOLK_TRY_VOID(h::save_state(s, file));
+                return true;
+            });
+        },
+        nb::arg("file"));
+    c.def(
+        "load",
+        [](PythonSystem& system, const std::string& file) {
+            system.run([&](h::System& s) -> Result<bool> {
+                YOLK_TRY_VOID(h::load_state(s, file));
+                return true;
+            });
+        },
+        nb::arg("file"));
 }
 
 }  // namespace
@@ -318,13 +333,16 @@ void bind_metrics(nb::module_& module) {
     nb::class_<h::Metric>(module, "Metric", "What a system is made better by: higher is better.")
         .def_prop_ro("name", [](const h::Metric& metric) { return metric.name; });
     module.def("exact_match", &h::exact_match, "1 where prediction and expected value are equal, else 0.");
-    module.def("numeric_distance", &h::numeric_distance, "Minus the summed squared difference; on the device, with a derivative.");
+    module.def("numeric_distance", &h::numeric_distance,
+               "Minus the summed squared difference; on the device, with a derivative.");
     module.def("classification", &h::classification, nb::arg("threshold") = 0.5,
                "1 where both are on the same side of the threshold, else 0.");
-    module.def("cross_entropy", &h::cross_entropy, "log softmax(prediction)[expected]; on the device, with a derivative.");
+    module.def("cross_entropy", &h::cross_entropy,
+               "log softmax(prediction)[expected]; on the device, with a derivative.");
     module.def("sequence_cross_entropy", &h::sequence_cross_entropy,
                "The mean over rows of log softmax(row)[class]; on the device, with a derivative.");
-    module.def("output_as_reward", [] { return h::output_as_reward(); }, "The prediction is the reward.");
+    module.def(
+        "output_as_reward", [] { return h::output_as_reward(); }, "The prediction is the reward.");
     module.def("make_metric", &metric_of, nb::arg("function"), nb::arg("name"), nb::arg("traced"));
 }
 
@@ -333,24 +351,31 @@ void bind_systems(nb::module_& module) {
         return inputs[key];
     });
     nb::class_<PythonSystem> c(module, "RawSystem", "The system behind yolk.System.");
-    c.def(nb::init<const std::string&, nb::object, std::uint64_t>(), nb::arg("name"), nb::arg("function"), nb::arg("seed"));
-    c.def("call", [](PythonSystem& system, nb::handle inputs) {
-        const auto given = inputs_of(inputs);
-        return python_of(system.run([&](h::System& s) { return s.call(given); }));
-    }, nb::arg("inputs"));
+    c.def(nb::init<const std::string&, nb::object, std::uint64_t>(), nb::arg("name"), nb::arg("function"),
+          nb::arg("seed"));
+    c.def(
+        "call",
+        [](PythonSystem& system, nb::handle inputs) {
+            const auto given = inputs_of(inputs);
+            return python_of(system.run([&](h::System& s) { return s.call(given); }));
+        },
+        nb::arg("inputs"));
     c.def("evaluate", &evaluate_system, nb::arg("examples"), nb::arg("metric"));
     c.def("evaluate_population", &evaluate_candidates, nb::arg("candidates"), nb::arg("examples"), nb::arg("metric"));
     c.def("optimize", &optimize_system, nb::arg("examples"), nb::arg("metric"), nb::arg("settings"),
           nb::arg("held_out").none(), nb::arg("gradient").none(), nb::arg("tell"));
     c.def("graph", &graph_of, nb::arg("inputs"), nb::arg("how"));
     c.def("ablate", &ablate_system, nb::arg("examples"), nb::arg("metric"), nb::arg("how"), nb::arg("seed"));
-    c.def("use_device", [](PythonSystem& system, const std::string& device) {
-        system.run([&](h::System& s) -> Result<bool> {
-            YOLK_TRY(const Context context, Context::create({.device = device}));
-            s.use(context);
-            return true;
-        });
-    }, nb::arg("device"));
+    c.def(
+        "use_device",
+        [](PythonSystem& system, const std::string& device) {
+            system.run([&](h::System& s) -> Result<bool> {
+                YOLK_TRY(const Context context, Context::create({.device = device}));
+                s.use(context);
+                return true;
+            });
+        },
+        nb::arg("device"));
     bind_parameters(c);
 }
 

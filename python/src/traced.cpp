@@ -108,19 +108,20 @@ Traced taken(const Traced& x, nb::handle key) {
         } else if (PyIndex_Check(part.ptr())) {
             value = h::index(value, nb::cast<std::int64_t>(part), dimension, line);
         } else {
-            throw Raised(bad_input("A traced value cannot be indexed by {}; whole numbers, slices, ..., a traced tensor of "
-                                   "ids or the name of a field are taken.",
-                                   nb::repr(part).c_str()));
+            throw Raised(
+                bad_input("A traced value cannot be indexed by {}; whole numbers, slices, ..., a traced tensor of "
+                          "ids or the name of a field are taken.",
+                          nb::repr(part).c_str()));
         }
     }
     return value;
 }
 
 [[noreturn]] void refuse_use(const char* what, const char* instead) {
-    PyErr_SetString(nb::module_::import_("yolk.errors").attr("Untraceable").ptr(),
-                    (std::string(what) + " a traced value is not possible: the graph would hold for this example only. " +
-                     instead)
-                        .c_str());
+    PyErr_SetString(
+        nb::module_::import_("yolk.errors").attr("Untraceable").ptr(),
+        (std::string(what) + " a traced value is not possible: the graph would hold for this example only. " + instead)
+            .c_str());
     throw nb::python_error();
 }
 
@@ -144,14 +145,16 @@ auto comparing() {
 bool is_text(const Traced& x) { return x.type().kind == h::ValueKind::Text; }
 /// Comparisons of texts are truth values of the graph; those of numbers are 1 or 0 (`&` is then the smaller of two).
 bool is_truth(const Traced& x) { return x.type().kind == h::ValueKind::Boolean; }
-Traced equal(const Traced& a, const Traced& b) {
+Traced same_as(const Traced& a, const Traced& b) {
     return is_text(a) ? h::match(a, b, h::Match::Equal, python_line()) : h::equal_to(a, b, python_line());
 }
 
 void bind_operators(nb::class_<Traced>& c) {
     const auto operators = [&c](const char* name, const char* reversed, auto apply) {
-        c.def(name, [apply](const Traced& a, nb::handle b) { return apply(a, h::Located(traced_of(b), python_line())); });
-        c.def(reversed, [apply](const Traced& a, nb::handle b) { return apply(traced_of(b), h::Located(a, python_line())); });
+        c.def(name,
+              [apply](const Traced& a, nb::handle b) { return apply(a, h::Located(traced_of(b), python_line())); });
+        c.def(reversed,
+              [apply](const Traced& a, nb::handle b) { return apply(traced_of(b), h::Located(a, python_line())); });
     };
     operators("__add__", "__radd__", [](const Traced& a, const h::Located& b) { return a + b; });
     operators("__sub__", "__rsub__", [](const Traced& a, const h::Located& b) { return a - b; });
@@ -168,13 +171,14 @@ void bind_operators(nb::class_<Traced>& c) {
     c.def("__le__", comparing<&h::less_or_equal>());
     c.def("__gt__", comparing<&h::greater_than>());
     c.def("__ge__", comparing<&h::greater_or_equal>());
-    c.def("__eq__", [](const Traced& a, nb::handle b) { return equal(a, traced_of(b)); });
+    c.def("__eq__", [](const Traced& a, nb::handle b) { return same_as(a, traced_of(b)); });
     c.def("__ne__", [](const Traced& a, nb::handle b) {
-        return is_text(a) ? h::logical_not(equal(a, traced_of(b)), python_line())
+        return is_text(a) ? h::logical_not(same_as(a, traced_of(b)), python_line())
                           : h::not_equal_to(a, traced_of(b), python_line());
     });
     c.def("__and__", [](const Traced& a, nb::handle b) {
-        return is_truth(a) ? h::logical_and(a, traced_of(b), python_line()) : h::minimum(a, traced_of(b), python_line());
+        return is_truth(a) ? h::logical_and(a, traced_of(b), python_line())
+                           : h::minimum(a, traced_of(b), python_line());
     });
     c.def("__or__", [](const Traced& a, nb::handle b) {
         return is_truth(a) ? h::logical_or(a, traced_of(b), python_line()) : h::maximum(a, traced_of(b), python_line());
@@ -188,8 +192,10 @@ void bind_refusals(nb::class_<Traced>& c) {
     c.def("__bool__", [](const Traced&) -> bool {
         refuse_use("Choosing by", "Use yolk.where(condition, a, b), or `&`, `|` and `~` in place of and, or and not.");
     });
-    c.def("__float__", [](const Traced&) -> double { refuse_use("A float of", "Keep it traced, or use a host function."); });
-    c.def("__int__", [](const Traced&) -> std::int64_t { refuse_use("An int of", "Keep it traced, or use a host function."); });
+    c.def("__float__",
+          [](const Traced&) -> double { refuse_use("A float of", "Keep it traced, or use a host function."); });
+    c.def("__int__",
+          [](const Traced&) -> std::int64_t { refuse_use("An int of", "Keep it traced, or use a host function."); });
     c.def("__index__", [](const Traced&) -> std::int64_t {
         refuse_use("Indexing by", "Index a traced value by it, or use yolk.gather.");
     });
@@ -199,9 +205,8 @@ void bind_refusals(nb::class_<Traced>& c) {
     c.def("__format__", [](const Traced&, nb::handle) -> std::string {
         refuse_use("A text of", "Use yolk.format(\"... {} ...\", value), which writes it when the graph runs.");
     });
-    c.def("__contains__", [](const Traced&, nb::handle) -> bool {
-        refuse_use("`in` on", "Use yolk.contains(text, word) for texts.");
-    });
+    c.def("__contains__",
+          [](const Traced&, nb::handle) -> bool { refuse_use("`in` on", "Use yolk.contains(text, word) for texts."); });
     c.def("__array__", [](const Traced&, nb::args, nb::kwargs) -> nb::object {
         refuse_use("A NumPy array of", "Use yolk's functions of the same names, or a host function.");
     });
@@ -225,31 +230,55 @@ void bind_shapes(nb::module_& m, nb::class_<Traced>& c) {
             items.append(h::index(x, static_cast<std::int64_t>(i), 0, python_line()));
         return items.attr("__iter__")();
     });
-    m.def("reshape", [](nb::handle x, std::vector<std::uint64_t> shape) {
-        return h::reshape(traced_of(x), shape_from(shape), python_line());
-    }, nb::arg("x"), nb::arg("shape"));
-    m.def("broadcast_to", [](nb::handle x, std::vector<std::uint64_t> shape) {
-        return h::broadcast_to(traced_of(x), shape_from(shape), python_line());
-    }, nb::arg("x"), nb::arg("shape"));
-    m.def("transpose", [](nb::handle x, std::optional<Dimensions> axes) {
-        const Traced value = traced_of(x);
-        return axes ? h::permute(value, *axes, python_line()) : h::transpose(value, python_line());
-    }, nb::arg("x"), nb::arg("axes").none() = nb::none());
-    m.def("concatenate", [](nb::handle parts, std::int64_t axis) {
-        return h::concat(std::span<const Traced>(all_of(parts)), axis, python_line());
-    }, nb::arg("parts"), nb::arg("axis") = 0);
-    m.def("stack", [](nb::handle parts, std::int64_t axis) {
-        return h::stack(std::span<const Traced>(all_of(parts)), axis, python_line());
-    }, nb::arg("parts"), nb::arg("axis") = 0);
-    m.def("split", [](nb::handle whole, std::vector<std::uint64_t> sizes, std::int64_t axis) {
-        return h::split(traced_of(whole), std::span<const std::uint64_t>(sizes), axis, python_line());
-    }, nb::arg("whole"), nb::arg("sizes"), nb::arg("axis") = 0);
-    m.def("pad", [](nb::handle x, Dimensions before, Dimensions after, double value) {
-        return h::pad(traced_of(x), before, after, value, python_line());
-    }, nb::arg("x"), nb::arg("before"), nb::arg("after"), nb::arg("value") = 0.0);
-    m.def("gather", [](nb::handle x, nb::handle ids, std::int64_t axis) {
-        return h::gather(traced_of(x), traced_of(ids), axis, python_line());
-    }, nb::arg("x"), nb::arg("ids"), nb::arg("axis") = 0);
+    m.def(
+        "reshape",
+        [](nb::handle x, std::vector<std::uint64_t> shape) {
+            return h::reshape(traced_of(x), shape_from(shape), python_line());
+        },
+        nb::arg("x"), nb::arg("shape"));
+    m.def(
+        "broadcast_to",
+        [](nb::handle x, std::vector<std::uint64_t> shape) {
+            return h::broadcast_to(traced_of(x), shape_from(shape), python_line());
+        },
+        nb::arg("x"), nb::arg("shape"));
+    m.def(
+        "transpose",
+        [](nb::handle x, std::optional<Dimensions> axes) {
+            const Traced value = traced_of(x);
+            return axes ? h::permute(value, *axes, python_line()) : h::transpose(value, python_line());
+        },
+        nb::arg("x"), nb::arg("axes").none() = nb::none());
+    m.def(
+        "concatenate",
+        [](nb::handle parts, std::int64_t axis) {
+            return h::concat(std::span<const Traced>(all_of(parts)), axis, python_line());
+        },
+        nb::arg("parts"), nb::arg("axis") = 0);
+    m.def(
+        "stack",
+        [](nb::handle parts, std::int64_t axis) {
+            return h::stack(std::span<const Traced>(all_of(parts)), axis, python_line());
+        },
+        nb::arg("parts"), nb::arg("axis") = 0);
+    m.def(
+        "split",
+        [](nb::handle whole, std::vector<std::uint64_t> sizes, std::int64_t axis) {
+            return h::split(traced_of(whole), std::span<const std::uint64_t>(sizes), axis, python_line());
+        },
+        nb::arg("whole"), nb::arg("sizes"), nb::arg("axis") = 0);
+    m.def(
+        "pad",
+        [](nb::handle x, Dimensions before, Dimensions after, double value) {
+            return h::pad(traced_of(x), before, after, value, python_line());
+        },
+        nb::arg("x"), nb::arg("before"), nb::arg("after"), nb::arg("value") = 0.0);
+    m.def(
+        "gather",
+        [](nb::handle x, nb::handle ids, std::int64_t axis) {
+            return h::gather(traced_of(x), traced_of(ids), axis, python_line());
+        },
+        nb::arg("x"), nb::arg("ids"), nb::arg("axis") = 0);
 }
 
 void bind_elementwise(nb::module_& m) {
@@ -273,12 +302,18 @@ void bind_elementwise(nb::module_& m) {
     m.def("matmul", &product);
     m.def("linear", &binary<&h::linear>, nb::arg("weight"), nb::arg("x"));
     m.def("embedding", &binary<&h::embedding>, nb::arg("table"), nb::arg("ids"));
-    m.def("where", [](nb::handle condition, nb::handle a, nb::handle b) {
-        return h::where(traced_of(condition), traced_of(a), traced_of(b), python_line());
-    }, nb::arg("condition"), nb::arg("a"), nb::arg("b"));
-    m.def("clip", [](nb::handle x, nb::handle low, nb::handle high) {
-        return h::clamp(traced_of(x), traced_of(low), traced_of(high), python_line());
-    }, nb::arg("x"), nb::arg("low"), nb::arg("high"));
+    m.def(
+        "where",
+        [](nb::handle condition, nb::handle a, nb::handle b) {
+            return h::where(traced_of(condition), traced_of(a), traced_of(b), python_line());
+        },
+        nb::arg("condition"), nb::arg("a"), nb::arg("b"));
+    m.def(
+        "clip",
+        [](nb::handle x, nb::handle low, nb::handle high) {
+            return h::clamp(traced_of(x), traced_of(low), traced_of(high), python_line());
+        },
+        nb::arg("x"), nb::arg("low"), nb::arg("high"));
 }
 
 void bind_reductions(nb::module_& m) {
@@ -289,14 +324,19 @@ void bind_reductions(nb::module_& m) {
     reduction("mean", &reduced<&h::mean, &h::mean>);
     reduction("max", &reduced<&h::max, &h::max>);
     reduction("min", &reduced<&h::min, &h::min>);
-    m.def("argmax", [](nb::handle x, std::int64_t axis) { return h::argmax(traced_of(x), axis, false, python_line()); },
-          nb::arg("x"), nb::arg("axis") = -1);
-    m.def("cumsum", [](nb::handle x, std::int64_t axis) { return h::cumulative_sum(traced_of(x), axis, python_line()); },
-          nb::arg("x"), nb::arg("axis") = -1);
-    m.def("softmax", [](nb::handle x, std::int64_t axis) { return h::softmax(traced_of(x), axis, python_line()); },
-          nb::arg("x"), nb::arg("axis") = -1);
-    m.def("log_softmax", [](nb::handle x, std::int64_t axis) { return h::log_softmax(traced_of(x), axis, python_line()); },
-          nb::arg("x"), nb::arg("axis") = -1);
+    m.def(
+        "argmax", [](nb::handle x, std::int64_t axis) { return h::argmax(traced_of(x), axis, false, python_line()); },
+        nb::arg("x"), nb::arg("axis") = -1);
+    m.def(
+        "cumsum", [](nb::handle x, std::int64_t axis) { return h::cumulative_sum(traced_of(x), axis, python_line()); },
+        nb::arg("x"), nb::arg("axis") = -1);
+    m.def(
+        "softmax", [](nb::handle x, std::int64_t axis) { return h::softmax(traced_of(x), axis, python_line()); },
+        nb::arg("x"), nb::arg("axis") = -1);
+    m.def(
+        "log_softmax",
+        [](nb::handle x, std::int64_t axis) { return h::log_softmax(traced_of(x), axis, python_line()); }, nb::arg("x"),
+        nb::arg("axis") = -1);
 }
 
 std::optional<Traced> optional_of(nb::handle object) {
@@ -305,30 +345,52 @@ std::optional<Traced> optional_of(nb::handle object) {
 }
 
 void bind_layers_and_texts(nb::module_& m) {
-    m.def("layer_norm", [](nb::handle x, nb::handle scale, nb::handle shift, double epsilon) {
-        return h::layer_norm(traced_of(x), {optional_of(scale), optional_of(shift), epsilon}, python_line());
-    }, nb::arg("x"), nb::arg("scale").none() = nb::none(), nb::arg("shift").none() = nb::none(), nb::arg("epsilon") = 1e-5);
-    m.def("rms_norm", [](nb::handle x, nb::handle scale, double epsilon) {
-        return h::rms_norm(traced_of(x), {optional_of(scale), std::nullopt, epsilon}, python_line());
-    }, nb::arg("x"), nb::arg("scale").none() = nb::none(), nb::arg("epsilon") = 1e-5);
-    m.def("attention", [](nb::handle q, nb::handle k, nb::handle v, bool causal) {
-        return h::attention(traced_of(q), traced_of(k), traced_of(v), causal, python_line());
-    }, nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("causal") = false);
-    m.def("format", [](std::string pattern, nb::args values) {
-        return h::format(std::move(pattern), std::span<const Traced>(all_of(values)), python_line());
-    }, nb::arg("pattern"), nb::arg("values"));
-    m.def("contains", [](nb::handle text, nb::handle word) {
-        return h::match(traced_of(text), traced_of(word), h::Match::Contains, python_line());
-    }, nb::arg("text"), nb::arg("word"));
-    m.def("pack", [](const nb::dict& fields) {
-        h::NamedValues values;
-        for (const auto& [name, value] : fields) values.emplace_back(nb::cast<std::string>(name), traced_of(value));
-        return h::pack(values, python_line());
-    }, nb::arg("fields"));
+    m.def(
+        "layer_norm",
+        [](nb::handle x, nb::handle scale, nb::handle shift, double epsilon) {
+            return h::layer_norm(traced_of(x), {optional_of(scale), optional_of(shift), epsilon}, python_line());
+        },
+        nb::arg("x"), nb::arg("scale").none() = nb::none(), nb::arg("shift").none() = nb::none(),
+        nb::arg("epsilon") = 1e-5);
+    m.def(
+        "rms_norm",
+        [](nb::handle x, nb::handle scale, double epsilon) {
+            return h::rms_norm(traced_of(x), {optional_of(scale), std::nullopt, epsilon}, python_line());
+        },
+        nb::arg("x"), nb::arg("scale").none() = nb::none(), nb::arg("epsilon") = 1e-5);
+    m.def(
+        "attention",
+        [](nb::handle q, nb::handle k, nb::handle v, bool causal) {
+            return h::attention(traced_of(q), traced_of(k), traced_of(v), causal, python_line());
+        },
+        nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("causal") = false);
+    m.def(
+        "format",
+        [](std::string pattern, nb::args values) {
+            return h::format(std::move(pattern), std::span<const Traced>(all_of(values)), python_line());
+        },
+        nb::arg("pattern"), nb::arg("values"));
+    m.def(
+        "contains",
+        [](nb::handle text, nb::handle word) {
+            return h::match(traced_of(text), traced_of(word), h::Match::Contains, python_line());
+        },
+        nb::arg("text"), nb::arg("word"));
+    m.def(
+        "pack",
+        [](const nb::dict& fields) {
+            h::NamedValues values;
+            for (const auto& [name, value] : fields) values.emplace_back(nb::cast<std::string>(name), traced_of(value));
+            return h::pack(values, python_line());
+        },
+        nb::arg("fields"));
     m.def("length", &unary<&h::length>, nb::arg("list"));
-    m.def("item", [](nb::handle list, nb::handle index) {
-        return h::item(traced_of(list), traced_of(index), std::nullopt, python_line());
-    }, nb::arg("list"), nb::arg("index"));
+    m.def(
+        "item",
+        [](nb::handle list, nb::handle index) {
+            return h::item(traced_of(list), traced_of(index), std::nullopt, python_line());
+        },
+        nb::arg("list"), nb::arg("index"));
     m.def("stop_gradient", &unary<&h::stop_gradient>, nb::arg("x"));
 }
 
@@ -352,7 +414,8 @@ Traced traced_of(nb::handle object) {
 }
 
 void bind_traced(nb::module_& module) {
-    nb::class_<Traced> c(module, "Traced", "A value under the tracer: what is done with it becomes equations of a graph.");
+    nb::class_<Traced> c(module, "Traced",
+                         "A value under the tracer: what is done with it becomes equations of a graph.");
     bind_operators(c);
     bind_refusals(c);
     c.def("__repr__", [](const Traced& x) { return "<yolk.Traced " + h::to_string(x.type()) + ">"; });

@@ -63,7 +63,8 @@ hyper::Value value_of(nb::handle object, const std::string& what) {
     if (PyDict_Check(raw)) return record_of(nb::borrow<nb::dict>(object), what);
     if (PyList_Check(raw) || PyTuple_Check(raw)) return sequence_of(object, what);
     if (object.is_none())
-        throw Raised(bad_input("{} is None; an array, a text, a number, a truth value, a dict or a list is needed.", what));
+        throw Raised(
+            bad_input("{} is None; an array, a text, a number, a truth value, a dict or a list is needed.", what));
     return tensor_of(object, what);
 }
 
@@ -108,7 +109,8 @@ std::vector<hyper::Example> examples_of(nb::handle list) {
             throw Raised(bad_input("Example {} is {}; a pair of the inputs, a dict, and what is expected is needed.",
                                    examples.size(), nb::repr(one).c_str()));
         }
-        examples.push_back({inputs_of(one[0]), value_of(one[1], fmt::format("what example {} expects", examples.size()))});
+        examples.push_back(
+            {inputs_of(one[0]), value_of(one[1], fmt::format("what example {} expects", examples.size()))});
     }
     return examples;
 }
