@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "buffer_impl.hpp"
+#include "buffer_usage.hpp"
 #include "physical_device_info.hpp"
 #include "vk_result.hpp"
 

@@ -8,16 +8,12 @@
 #include <string>
 #include <string_view>
 
+#include "buffer_usage.hpp"
 #include "memory_blocks.hpp"
 #include "yolk/runtime/buffer.hpp"
 #include "yolk/runtime/device.hpp"
 
 namespace yolk {
-
-/// Of every buffer that Yolk makes.
-inline constexpr VkBufferUsageFlags kBufferUsage =
-    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
-    VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 
 struct Buffer::Impl {
     std::shared_ptr<Device::Impl> device;
