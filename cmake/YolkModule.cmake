@@ -4,11 +4,11 @@ set(YOLK_LAYERS core shaders runtime primitives reference oracle evolve autotune
 # Never used by the modules above them in that list: no primitive names an oracle or a twin, nothing shipped names testing.
 set(YOLK_DEVELOPMENT_ONLY testing)
 
-# yolk_private_includes(TARGET FOLDER): all that is private to the module in FOLDER, for its tests: the rooms of src/, and src/ itself.
+# yolk_private_includes(TARGET FOLDER): all that is private to the module in FOLDER, for its tests: the rooms of src/.
 function(yolk_private_includes target folder)
   file(GLOB rooms LIST_DIRECTORIES true ${folder}/src/*)
   list(FILTER rooms EXCLUDE REGEX "/src/[^/]*\\.")
-  target_include_directories(${target} PRIVATE ${folder}/src ${rooms})
+  target_include_directories(${target} PRIVATE ${rooms})
 endfunction()
 
 # yolk_rooms(MODULE ROOMS name[:used,used] ... SOURCES ... LINK target...): the folders of a module's src/, each compiled with an
@@ -43,7 +43,7 @@ function(yolk_add_room module room used sources link)
   set(target yolk_${module}_${room})
   add_library(${target} OBJECT ${sources})
   list(TRANSFORM used PREPEND src/)
-  target_include_directories(${target} PRIVATE src/${room} ${used} include)
+  target_include_directories(${target} PRIVATE src/${room} ${used} $<TARGET_PROPERTY:yolk_${module},INTERFACE_INCLUDE_DIRECTORIES>)
   target_compile_features(${target} PRIVATE cxx_std_20)
   # What the module is given after it was made holds for its rooms, too.
   target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:yolk_${module},COMPILE_DEFINITIONS>)

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "text.hpp"
+#include "yolk/chat/message.hpp"
 #include "yolk/core/json.hpp"
 
 namespace yolk::chat {

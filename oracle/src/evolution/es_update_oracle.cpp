@@ -10,7 +10,7 @@ namespace yolk::oracle {
 
 namespace {
 
-NoiseStream stream_of(const NoiseContext& when, std::uint32_t parameter, Domain domain, std::size_t pair) {
+NoiseStream stream_of_pair(const NoiseContext& when, std::uint32_t parameter, Domain domain, std::size_t pair) {
     return {.seed = when.seed,
             .parameter = parameter,
             .domain = domain,
@@ -31,7 +31,7 @@ Perturbed perturbation_element(const EsUpdateDesc& desc, std::uint32_t id, std::
     const ParameterDesc& parameter = desc.parameters.parameters()[id];
     if (parameter.perturbation == Perturbation::Vector) {
         const double noise =
-            noise_f32_oracle(stream_of(when, id, Domain::Vector, pair), static_cast<std::uint32_t>(index));
+            noise_f32_oracle(stream_of_pair(when, id, Domain::Vector, pair), static_cast<std::uint32_t>(index));
         return {noise, std::abs(noise)};
     }
     const std::size_t row = index / parameter.columns;
@@ -40,9 +40,9 @@ Perturbed perturbation_element(const EsUpdateDesc& desc, std::uint32_t id, std::
     Perturbed sum;
     for (std::size_t k = rank; k-- > 0;) {
         const double a =
-            noise_f32_oracle(stream_of(when, id, Domain::A, pair), static_cast<std::uint32_t>(row * rank + k));
+            noise_f32_oracle(stream_of_pair(when, id, Domain::A, pair), static_cast<std::uint32_t>(row * rank + k));
         const double b =
-            noise_f32_oracle(stream_of(when, id, Domain::B, pair), static_cast<std::uint32_t>(column * rank + k));
+            noise_f32_oracle(stream_of_pair(when, id, Domain::B, pair), static_cast<std::uint32_t>(column * rank + k));
         const double term = a * b / std::sqrt(static_cast<double>(rank));
         sum.value += term;
         sum.magnitude += std::abs(term);
