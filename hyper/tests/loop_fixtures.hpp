@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "exact_twin.hpp"
+#include "example_set.hpp"
 #include "fixtures.hpp"
 #include "graph_copy.hpp"
-#include "population_examples.hpp"
 #include "population_fixtures.hpp"
-#include "population_twin.hpp"
 #include "traced_graphs.hpp"
 #include "yolk/hyper/transforms.hpp"
 

@@ -5,10 +5,10 @@
 #include <array>
 #include <filesystem>
 
+#include "exact_twin.hpp"
 #include "fixtures.hpp"
 #include "pool_fixtures.hpp"
 #include "population_fixtures.hpp"
-#include "population_twin.hpp"
 #include "search_checkpoint.hpp"
 #include "searched.hpp"
 #include "yolk/core/file.hpp"

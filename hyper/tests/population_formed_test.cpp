@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "exact_twin.hpp"
 #include "fixtures.hpp"
 #include "population_fixtures.hpp"
-#include "population_twin.hpp"
 #include "yolk/primitives/perturbed_linear.hpp"
 #include "yolk/reference/member_weights.hpp"
 #include "yolk/reference/twin.hpp"

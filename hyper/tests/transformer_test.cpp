@@ -7,7 +7,7 @@
 #include <set>
 #include <string_view>
 
-#include "population_twin.hpp"
+#include "exact_twin.hpp"
 #include "scored_example.hpp"
 #include "yolk/hyper/system.hpp"
 #include "yolk/testing/device_test.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "models_in_force.hpp"
-#include "population_pooled.hpp"
+#include "pooled_evaluator.hpp"
 
 namespace yolk::hyper {
 

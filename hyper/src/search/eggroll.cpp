@@ -5,13 +5,16 @@
 #include <utility>
 #include <vector>
 
-#include "eggroll_steps.hpp"
 #include "generations.hpp"
 #include "house_searches.hpp"
+#include "other_ranks.hpp"
 #include "yolk/evolve/evolution.hpp"
 
 namespace yolk::hyper {
 
+namespace {
+
+/// Of the generation that a step made; `centre` is the reward of the mean that it was made around.
 StepReport report_of(const evolve::GenerationSummary& summary, double centre) {
     return {.step = summary.generation,
             .mean = double{summary.mean},
@@ -20,6 +23,8 @@ StepReport report_of(const evolve::GenerationSummary& summary, double centre) {
             .sigma = double{summary.sigma},
             .learning_rate = double{summary.learning_rate}};
 }
+
+}  // namespace
 
 Result<void> Generations::begin(CentreState first) {
     options_ = objective_->options().evolution;

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "descent.hpp"
-#include "eggroll_steps.hpp"
 #include "generations.hpp"
 #include "gradient_graph.hpp"
 #include "house_searches.hpp"
+#include "other_ranks.hpp"
 #include "yolk/core/log.hpp"
 
 namespace yolk::hyper {
