@@ -35,29 +35,6 @@ TEST_F(system_command, optimizes_saves_and_loads) {
     EXPECT_EQ(saved.last()["reward"], tuned.last()["best_reward"]);
     EXPECT_THAT(read_text(file("log.jsonl")), HasSubstr("\"optimizer\":\"eggroll\""));
 }
-/// The mean after a generation is the centre of the next step.
-TEST_F(system_command, replays_any_generation_of_a_search) {
-    for (const std::string name : {"xor", "temperature"}) {
-        const Ran tuned = run({name, "optimize", "--json", "--steps", "6", "--out", file("tuned.safetensors")});
-        ASSERT_EQ(tuned.code, 0) << tuned.err;
-        for (const std::size_t generation : {0U, 1U, 5U}) {
-            const Ran replayed = run({name, "replay", file("tuned.safetensors.log.yolk"), "--json", "--generation",
-                                      std::to_string(generation), "--out", file("again.safetensors")});
-            ASSERT_EQ(replayed.code, 0) << replayed.err;
-            EXPECT_EQ(replayed.last()["reward"], tuned.lines()[generation]["centre"]);
-            EXPECT_EQ(replayed.last()["generations_in_log"], 6);
-            const Ran scored = run({name, "evaluate", "--load", file("again.safetensors"), "--json"});
-            EXPECT_EQ(scored.last()["reward"], replayed.last()["reward"]);
-        }
-    }
-    const std::string log = file("tuned.safetensors.log.yolk");
-    EXPECT_THAT(run({"xor", "replay", log}).err, HasSubstr("is of the system 'temperature'; this one is 'xor'"));
-    EXPECT_THAT(run({"temperature", "replay", log, "--generation", "7"}).err, HasSubstr("Ask for 6 at most"));
-    EXPECT_THAT(run({"temperature", "replay", file("none.yolk")}).err, HasSubstr("none.yolk"));
-    const Ran as_policy = run_command({"replay", log}, only(kLavapipe));
-    EXPECT_EQ(as_policy.code, 2);
-    EXPECT_THAT(as_policy.err, HasSubstr("yolk system temperature replay"));
-}
 TEST_F(system_command, each_shipped_system_is_learned_without_a_flag_whatever_the_seed) {
     struct Learned {
         std::string name;

@@ -108,4 +108,13 @@ std::span<const ExampleSystemInfo> example_systems() {
     return systems;
 }
 
+MakeSystemTask task_of(const ExampleSystemInfo& info) {
+    const auto made = std::make_shared<std::unique_ptr<ExampleSystem>>();
+    return [made, &info]() -> Result<SystemTask> {
+        *made = info.make();
+        ExampleSystem& example = **made;
+        return SystemTask{.system = &example.system, .examples = example.examples, .metric = &example.metric};
+    };
+}
+
 }  // namespace yolk::cli

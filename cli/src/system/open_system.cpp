@@ -44,10 +44,14 @@ Result<void> open_one(OpenSystem& open, const SystemFlags& flags) {
 
 }  // namespace
 
+Option* add_load_flag(App& app, SystemFlags& flags) {
+    return app.add_option("--load", flags.load, "Begin with the parameters of this file")->type_name("FILE");
+}
+
 void add_system_flags(App& app, SystemFlags& flags) {
     add_device_flag(app, flags.common);
     add_output_flags(app, flags.common);
-    app.add_option("--load", flags.load, "Begin with the parameters of this file")->type_name("FILE");
+    add_load_flag(app, flags);
 }
 
 void add_population_flags(App& app, PopulationFlags& flags) {
@@ -64,7 +68,7 @@ Result<std::unique_ptr<OpenSystem>> open_system(const MakeSystemTask& make, cons
     auto open = std::make_unique<OpenSystem>();
     YOLK_TRY(open->task, make());
     const bool is_pooled = !flags.devices.empty() || ranks() != nullptr;
-    YOLK_TRY_VOID(is_pooled ? open_pool(*open, flags, options) : open_one(*open, flags));
+    if (!flags.on_host) YOLK_TRY_VOID(is_pooled ? open_pool(*open, flags, options) : open_one(*open, flags));
     if (open->task.examples.empty()) return bad_input("The system has no examples, so there is nothing to do.");
     // Registers what the function calls.
     if (calls || !flags.load.empty()) YOLK_TRY_VOID(open->task.system->trace(open->task.examples.front(), 0));

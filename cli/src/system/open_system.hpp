@@ -17,10 +17,13 @@ namespace yolk::cli {
 
 struct SystemFlags {
     CommonFlags common;
-    std::string devices;  ///< of --devices; empty: the one device of `common`
+    bool on_host = false;  ///< no device is opened
+    std::string devices;   ///< of --devices; empty: the one device of `common`
     double audit = 0.0;
     std::string load;  ///< a file of save; empty: none
 };
+Option* add_load_flag(App& app, SystemFlags& flags);
+/// --load, the device's and the output's.
 void add_system_flags(App& app, SystemFlags& flags);
 
 /// Of commands that evaluate populations.

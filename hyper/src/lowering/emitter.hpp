@@ -42,17 +42,17 @@ struct Moment {
     NoiseContext when{};
     std::int32_t first_member = 0;
 };
-using Record = std::function<void(Recorder&, const Moment&)>;
+using Writer = std::function<void(Recorder&, const Moment&)>;
 /// Plans and binds; the views are those of Step, in order.
-using Bind = std::function<Result<Record>(const Device&, std::span<const BufferView>, const BufferView& scratch)>;
+using Bind = std::function<Result<Writer>(const Device&, std::span<const BufferView>, const BufferView& scratch)>;
 /// Plans an operation and binds it; `views_of` says which of the step's views is which of the operation's.
 template <class Desc, class ViewsOf>
 [[nodiscard]] Bind bind_operation(const Desc& desc, ViewsOf views_of) {
-    return [=](const Device& device, std::span<const BufferView> views, const BufferView& scratch) -> Result<Record> {
+    return [=](const Device& device, std::span<const BufferView> views, const BufferView& scratch) -> Result<Writer> {
         YOLK_TRY(const Plan<Desc> plan, Plan<Desc>::make(device, desc));
         const std::uint64_t bytes = plan.scratch().size_bytes;
         YOLK_TRY(Bound<Desc> bound, plan.bind(views_of(views), bytes == 0 ? BufferView{} : scratch.part(0, bytes)));
-        return Record([held = std::make_shared<Bound<Desc>>(std::move(bound))](Recorder& recorder,
+        return Writer([held = std::make_shared<Bound<Desc>>(std::move(bound))](Recorder& recorder,
                                                                                [[maybe_unused]] const Moment& moment) {
             if constexpr (requires { typename Desc::Call; }) {
                 held->record(recorder, moment.when, moment.first_member);
@@ -77,7 +77,7 @@ struct Step {
     std::size_t read = 0;
     BufferRef scratch{};
     Bind bind;
-    Record record{};
+    Writer record{};
     bool barrier = false;  ///< before it: it touches what steps since the last barrier wrote, or writes what they read
 };
 /// Host values that a phase needs: of a source [members, elements], or of a variable [members, examples or 1,

@@ -89,7 +89,9 @@ Result<SearchReplay> replay(System& system, std::span<const Example> examples, c
                             std::optional<std::uint32_t> generation) {
     YOLK_TRY(const evolve::RunLogReader log, evolve::RunLogReader::open(path));
     YOLK_TRY(LoggedSearch search, logged_search(system, examples, log));
-    SearchReplay replay{.generations_in_log = log.generations(),
+    SearchReplay replay{.seed = search.options.seed,
+                        .population = search.options.population,
+                        .generations_in_log = log.generations(),
                         .torn_bytes = log.torn_bytes(),
                         .generation = generation.value_or(log.generations())};
     if (replay.generation > log.generations()) {

@@ -13,8 +13,8 @@ namespace yolk::hyper::prompts {
 namespace {
 
 // In pixels.
-constexpr double kBoxWidth = 92;
-constexpr double kBoxHeight = 36;
+constexpr double kCandidateWidth = 92;
+constexpr double kCandidateHeight = 36;
 constexpr double kAcross = 108;
 constexpr double kDown = 72;
 
@@ -48,17 +48,18 @@ std::string ancestry_picture(std::span<const ReportedCandidate> candidates, std:
     for (std::size_t i = 0; i < candidates.size(); ++i) {
         const Place& place = places[i];
         width = std::max(width, place.x + kAcross / 2 + 6);
-        height = std::max(height, place.y + kBoxHeight + 6);
+        height = std::max(height, place.y + kCandidateHeight + 6);
         for (const std::uint32_t parent : candidates[i].parents) {
             lines += fmt::format(
                 "<path class=\"line {}\" d=\"M{:.0f} {:.0f}C{:.0f} {:.0f} {:.0f} {:.0f} {:.0f} {:.0f}\"/>\n",
-                to_string(candidates[i].kind), places[parent].x, places[parent].y + kBoxHeight, places[parent].x,
+                to_string(candidates[i].kind), places[parent].x, places[parent].y + kCandidateHeight, places[parent].x,
                 places[parent].y + kDown - 8, place.x, place.y - 28, place.x, place.y);
         }
         boxes += fmt::format(
             "<a href=\"#run-{}-candidate-{}\"><rect class=\"box{}\" x=\"{:.0f}\" y=\"{:.0f}\" "
             "width=\"{:.0f}\" height=\"{:.0f}\" rx=\"5\"/>",
-            run, i, i == best ? " best" : "", place.x - kBoxWidth / 2, place.y, kBoxWidth, kBoxHeight);
+            run, i, i == best ? " best" : "", place.x - kCandidateWidth / 2, place.y, kCandidateWidth,
+            kCandidateHeight);
         boxes += plot_text(place.x, place.y + 15, "middle", fmt::format("{}", i), " class=\"name\"");
         boxes += plot_text(place.x, place.y + 30, "middle", number_text(mean_of(candidates[i].scores))) + "</a>\n";
     }

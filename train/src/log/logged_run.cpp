@@ -31,13 +31,16 @@ Result<PolicyNetwork> read_network(const evolve::SettingReader& settings) {
 
 }  // namespace
 
+const std::string* system_of(const evolve::RunLogHeader& header) {
+    return evolve::SettingReader(header.settings, "the log").find("system");
+}
+
 Result<LoggedRun> logged_run(const evolve::RunLogHeader& header, std::string_view what) {
     const evolve::SettingReader settings(header.settings, what);
-    if (const std::string* const system = settings.find("system")) {
+    if (const std::string* const system = system_of(header)) {
         return bad_input(
-            "{} is the log of a search over the system '{}', whose program knows its parameters: replay it by `yolk "
-            "system {} replay LOG`, or by your own program's `replay`.",
-            what, *system, *system);
+            "{} is the log of a search over the system '{}', not of a policy's training: replay it over that system.",
+            what, *system);
     }
     LoggedRun run;
     YOLK_TRY(run.task, settings.text("task"));

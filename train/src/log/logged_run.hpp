@@ -23,8 +23,11 @@ struct LoggedRun {
     std::vector<float> initial;
 };
 
+/// The system whose search the log is of; nullptr: it is of a policy's training.
+[[nodiscard]] const std::string* system_of(const evolve::RunLogHeader& header);
+
 /// `what` names the log in errors. Errors, BadInput: a setting that is missing or outside its limits, a network with
-/// other parameters than the log's, weights of another kind or number than its settings make.
+/// other parameters than the log's, weights of another kind or number than its settings make, a search over a system.
 [[nodiscard]] Result<LoggedRun> logged_run(const evolve::RunLogHeader& header, std::string_view what);
 
 }  // namespace yolk::train

@@ -33,8 +33,8 @@ Result<RunLogReader> open_log_of(const std::filesystem::path& given) {
     const std::filesystem::path path = is_folder ? log_path(given) : given;
     Result<RunLogReader> log = RunLogReader::open(path);
     if (log || log.error().native != ENOENT) return log;
-    return io_error(fmt::format("There is no log '{}'. Give the log.yolk of a run, or its folder; a run with --no-log "
-                                "has none.",
+    return io_error(fmt::format("There is no log '{}'. Give the log.yolk of a run or its folder, or the FILE.log.yolk "
+                                "of a search; a run with --no-log has none.",
                                 shown(path)),
                     ENOENT);
 }
@@ -141,6 +141,13 @@ Result<ReplayOutcome> replay_by(const std::filesystem::path& given, const Replay
 }
 
 }  // namespace
+
+Result<FoundLog> find_log(const std::filesystem::path& given) {
+    YOLK_TRY(const RunLogReader log, open_log_of(given));
+    FoundLog found{.file = log.path()};
+    if (const std::string* const system = system_of(log.header())) found.system = *system;
+    return found;
+}
 
 Result<ReplayOutcome> replay(const Device& device, const std::filesystem::path& log, const ReplayOptions& options,
                              const OnReplayProgress& progress) {

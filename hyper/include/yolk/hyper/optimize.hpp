@@ -295,6 +295,8 @@ class Objective {
 };
 
 struct SearchReplay {
+    std::uint64_t seed = 0;
+    std::uint32_t population = 0;
     std::uint32_t generations_in_log = 0;
     std::uint64_t torn_bytes = 0;  ///< at the log's end: an unfinished generation that was not read
     std::uint32_t generation = 0;  ///< applied
