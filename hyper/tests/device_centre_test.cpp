@@ -27,8 +27,7 @@ class HostCentred final : public Search {
         return std::uint64_t{options.evolution.population} + 1;
     }
     [[nodiscard]] Result<void> run(Objective& objective) override {
-        evolve::EvolutionOptions options = objective.options().evolution;
-        options.rank = objective.noise_rank();
+        const evolve::EvolutionOptions& options = objective.options().evolution;
         const Device& device = objective.dispatcher().device();
         evolve::EvolutionParts parts{.parameters = objective.space().table, .initial = objective.space().centre};
         YOLK_TRY(auto scores, evolve::host_scores_evaluator(device, options.population));

@@ -145,6 +145,8 @@ struct Layout {
     std::uint64_t staging_bytes = 0;
     std::uint64_t readback_bytes = 0;
     std::uint64_t largest_bytes = 0;  ///< of one buffer
+    BufferRef means{};                ///< fp32 [members], of outputs; nowhere: outputs are downloaded
+    std::uint64_t means_readback = 0;
 };
 
 /// [examples or 1, count, extent] rows, of which ids name one along the extent.
@@ -180,6 +182,8 @@ class Emitter {
     void end_phase();
     /// The variable's buffer stays as it is until the end of all phases.
     [[nodiscard]] BufferRef keep(VariableId variable);
+    /// Of each group's output, one element [members, examples or 1], the mean over all examples in their order.
+    void mean_outputs(std::span<const VariableId> outputs);
     [[nodiscard]] Layout finish();
 
     // The rules' side.

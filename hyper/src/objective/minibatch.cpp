@@ -110,7 +110,7 @@ Result<bool> DrawnExamples::draw(std::uint32_t step, std::span<const std::string
 
 Result<void> SystemObjective::trace_training(std::span<const Example> examples) {
     DrawnExamples::Scored scored;
-    if (output_is_reward_) {
+    if (metric_->on_device) {
         scored = [this](const TracedExample& traced, const Value& expected) {
             return scored_example(traced, *metric_, expected);
         };

@@ -26,8 +26,6 @@
 namespace yolk::hyper {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
 std::uint64_t count_placed(std::span<const PlacedEquation> placed, Placement where) {
     return static_cast<std::uint64_t>(std::ranges::count(placed, where, &PlacedEquation::placement));
 }
@@ -82,7 +80,9 @@ Result<void> SystemObjective::plan(Prepared& prepared) {
         .dispatcher = dispatcher_, .pool = &system_->pool(), .devices = system_->devices()};
     PopulationOptions options = options_.population_options;
     options.examples_change |= draws() && &prepared == &training_;
-    options.plain_outputs = true;  // nothing but scores is made of them
+    // Nothing but scores is made of them.
+    options.mean_outputs = metric_->on_device;
+    options.plain_outputs = !metric_->on_device;
     const evolve::DevicePool* const several = system_->devices();
     if (several == nullptr || several->options().determinism == Determinism::Fast) {
         if (options_.evolution.determinism == Determinism::Fast) options.determinism = Determinism::Fast;
@@ -103,7 +103,6 @@ Result<std::unique_ptr<SystemObjective>> SystemObjective::create(System& system,
     }
     if (has_other_ranks(options) || !options.checkpoint.empty() || !options.run_log.empty())
         made->examples_hash_ = hash_of(examples);
-    if (metric.on_device) made->output_is_reward_ = output_as_reward(metric.name);
     YOLK_TRY_VOID(options.examples_per_step > 0 ? made->trace_training(examples)
                                                 : made->prepare(examples, made->training_));
     if (!made->options_.held_out.empty()) YOLK_TRY_VOID(made->prepare(options.held_out, made->held_out_.emplace()));
@@ -137,106 +136,6 @@ void SystemObjective::find_host_rows() {
         if (all || (group != nullptr && !group->spec.fields.empty())) rows.insert(id);
     }
     for (const std::uint32_t row : rows) host_rows_.emplace_back(row);
-}
-
-bool SystemObjective::affords(std::uint64_t candidates) {
-    if (options_.metric_budget == 0) return true;
-    const std::uint64_t left = options_.metric_budget - std::min(options_.metric_budget, outcome_.cost.metric_calls);
-    const bool does = candidates <= left / options_.samples_per_example;
-    out_of_budget_ = out_of_budget_ || !does;
-    return does;
-}
-
-void SystemObjective::count_failures(const PopulationEvaluation& evaluation) {
-    for (const double reward : evaluation.rewards) {
-        if (std::isfinite(reward)) continue;
-        ++failed_in_step_;
-        ++unshared_.failed;
-    }
-    name_failure(evaluation);
-}
-
-void SystemObjective::name_failure(const PopulationEvaluation& evaluation) {
-    for (std::size_t i = 0; i < evaluation.rewards.size(); ++i) {
-        if (std::isfinite(evaluation.rewards[i])) continue;
-        if (std::exchange(failure_named_, true)) return;
-        const bool told = i < evaluation.errors.size() && evaluation.errors[i].has_value();
-        log_warning(
-            fmt::format("A candidate has failed and counts as the worst: {} Later ones are counted without a notice.",
-                        told ? evaluation.errors[i]->message : "its reward is not finite."));
-    }
-}
-
-template <class Evaluate>
-Result<std::vector<double>> SystemObjective::rewards_of(std::uint32_t count, Evaluate evaluate) {
-    YOLK_TRY_VOID(draw_step(outcome_.steps));
-    std::vector<double> sums(count, 0.0);
-    for (std::uint32_t sample = 0; sample < options_.samples_per_example; ++sample) {
-        YOLK_TRY(PopulationOutputs outputs, evaluate());
-        count_costs(
-            {.metric_calls = count, .host_calls = outputs.counts.host_calls, .dispatches = outputs.counts.dispatches});
-        count_shares(outputs.pooled);
-        YOLK_TRY(const PopulationEvaluation evaluation,
-                 score_population(std::move(outputs), training_.expected, scoring()));
-        count_failures(evaluation);
-        for (std::uint32_t i = 0; i < count; ++i) sums[i] += evaluation.rewards[i];
-    }
-    for (double& sum : sums) sum = std::isfinite(sum) ? sum / options_.samples_per_example : kNan;
-    return sums;
-}
-
-Result<std::vector<double>> SystemObjective::rewards_at(const Perturbations& candidates) {
-    return rewards_of(candidates.members, [&] { return training_.evaluator->evaluate(candidates); });
-}
-
-Result<std::vector<double>> SystemObjective::evaluate(const Perturbations& candidates) {
-    if (!affords(candidates.members)) return std::vector<double>();
-    const auto part_of = [&](const evolve::MemberRange& part) {
-        Perturbations mine = candidates;
-        mine.first_member += static_cast<std::int32_t>(part.first);
-        mine.members = part.count;
-        return rewards_at(mine);
-    };
-    YOLK_TRY(std::vector<double> rewards, from_all_ranks(candidates.members, part_of));
-    if (!rewards.empty() && candidates.first_member == -1) YOLK_TRY_VOID(compete(candidates, rewards.front()));
-    return rewards;
-}
-
-Result<std::vector<Candidate>> SystemObjective::candidates_at(std::span<const float> points,
-                                                              std::uint32_t count) const {
-    const std::size_t elements = space_.table.element_count();
-    if (points.size() != elements * count) {
-        return bad_input("There are {} coordinates for {} points of {} each.", points.size(), count, elements);
-    }
-    std::vector<Candidate> candidates(count);
-    for (std::uint32_t i = 0; i < count; ++i) {
-        ParameterSet at = set_;
-        YOLK_TRY_VOID(apply_coordinates(at, points.subspan(elements * i, elements)));
-        for (const ParameterGroup& group : at.groups()) {
-            if (group.spec.optimize) candidates[i].values.emplace_back(group.spec.name, group.values);
-        }
-    }
-    return candidates;
-}
-
-Result<std::vector<double>> SystemObjective::evaluate(std::span<const float> points, std::uint32_t count) {
-    const std::size_t elements = space_.table.element_count();
-    std::vector<float> clamped(points.begin(), points.end());
-    for (std::uint32_t i = 0; i < count && clamped.size() == elements * count; ++i)
-        move_into_bounds(bounds_, std::span(clamped).subspan(elements * i, elements));
-    YOLK_TRY(const std::vector<Candidate> candidates, candidates_at(clamped, count));
-    if (!affords(count)) return std::vector<double>();
-    YOLK_TRY(const std::vector<double> rewards, from_all_ranks(count, [&](const evolve::MemberRange& part) {
-                 const std::span<const Candidate> mine = std::span(candidates).subspan(part.first, part.count);
-                 return rewards_of(part.count, [&] { return training_.evaluator->evaluate(mine); });
-             }));
-    if (draws()) {
-        YOLK_TRY_VOID(compete_drawn(clamped, rewards));
-        return rewards;
-    }
-    for (std::size_t i = 0; i < rewards.size(); ++i)
-        compete(std::span(clamped).subspan(elements * i, elements), rewards[i]);
-    return rewards;
 }
 
 void SystemObjective::count_models() {
@@ -347,7 +246,8 @@ Result<void> SystemObjective::score_start_again() {
 }
 
 Result<void> SystemObjective::search_by(Search& search) {
-    const Result<void> searched = search.run(*this);
+    Objective face(*this);
+    const Result<void> searched = search.run(face);
     const Result<void> settled = settle();  // a search that failed may not have
     YOLK_TRY_VOID(searched);
     YOLK_TRY_VOID(settled);

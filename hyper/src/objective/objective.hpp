@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "counts_in_force.hpp"
+#include "generation_scores.hpp"
 #include "kept_centre.hpp"
 #include "minibatch.hpp"
 #include "search_checkpoint.hpp"
@@ -42,7 +43,7 @@ struct RankCosts {
 };
 
 /// One thread at a time. System, metric, and what the options point to must outlive it.
-class SystemObjective final : public Objective {
+class SystemObjective {
    public:
     /// Traces the examples and plans their evaluation.
     [[nodiscard]] static Result<std::unique_ptr<SystemObjective>> create(System& system,
@@ -50,27 +51,50 @@ class SystemObjective final : public Objective {
                                                                          const Metric& metric,
                                                                          const OptimizeOptions& options);
 
-    [[nodiscard]] const SearchSpace& space() const noexcept override { return space_; }
-    [[nodiscard]] const OptimizeOptions& options() const noexcept override { return options_; }
-    [[nodiscard]] Dispatcher& dispatcher() noexcept override;
-    [[nodiscard]] evolve::DevicePool* devices() noexcept override;
-    [[nodiscard]] std::span<const ParameterId> host_rows() const noexcept override { return host_rows_; }
-    [[nodiscard]] std::span<const evolve::ElementBounds> bounds() const noexcept override { return bounds_; }
-    [[nodiscard]] Result<std::vector<double>> evaluate(const Perturbations& candidates) override;
-    [[nodiscard]] bool affords(std::uint64_t candidates) override;
-    [[nodiscard]] Result<void> settle() override { return has_device() ? kept_.settle(*dispatcher_) : Result<void>(); }
-    [[nodiscard]] Result<std::vector<double>> evaluate(std::span<const float> points, std::uint32_t count) override;
-    [[nodiscard]] bool report(const StepReport& step, std::span<const float> centre) override;
-    [[nodiscard]] bool report(const StepReport& step, const Perturbations& around) override;
-    [[nodiscard]] CentreState first_state() const override;
-    [[nodiscard]] bool checkpoint_due(std::uint32_t steps) const override;
-    [[nodiscard]] Result<void> save_checkpoint(const CentreState& state) override;
-    [[nodiscard]] Result<std::unique_ptr<Gradients>> gradients(std::span<const std::string> groups) override;
-    [[nodiscard]] Result<void> offer(const Perturbations& around, double reward) override;
-    void skipped(std::uint32_t steps, std::uint64_t elements) override;
-    [[nodiscard]] Result<void> look_at_held_out(const Perturbations& around) override;
-    [[nodiscard]] bool keeps_log() const noexcept override { return !options_.run_log.empty(); }
-    [[nodiscard]] Result<void> log_generation(const evolve::Evolution& run) override;
+    // What `Objective` gives to a search, which says more of it.
+    [[nodiscard]] const SearchSpace& space() const noexcept { return space_; }
+    [[nodiscard]] const OptimizeOptions& options() const noexcept { return options_; }
+    [[nodiscard]] Dispatcher& dispatcher() noexcept;
+    [[nodiscard]] evolve::DevicePool* devices() noexcept;
+    [[nodiscard]] std::span<const ParameterId> host_rows() const noexcept { return host_rows_; }
+    [[nodiscard]] std::span<const evolve::ElementBounds> bounds() const noexcept { return bounds_; }
+    [[nodiscard]] Result<std::vector<double>> evaluate(std::span<const float> points, std::uint32_t count);
+    /// A centre on the device may still be read when this returns, and its buffer stays until settle().
+    [[nodiscard]] Result<std::vector<double>> evaluate(const Perturbations& candidates);
+    [[nodiscard]] bool report(const StepReport& step, std::span<const float> centre);
+    [[nodiscard]] bool report(const StepReport& step, const Perturbations& around);
+    [[nodiscard]] Result<std::unique_ptr<Gradients>> gradients(std::span<const std::string> groups);
+
+    // For the searches of the house.
+    /// Perturbations::rank, and EvolutionOptions::rank of an update: of matrices that declare none. space().table has
+    /// the ranks of the others.
+    [[nodiscard]] std::uint32_t noise_rank() const noexcept { return options_.evolution.rank; }
+    /// Whether the budget covers this many more candidates. Where it does not, the search is to end.
+    [[nodiscard]] bool affords(std::uint64_t candidates);
+    /// Waits until nothing reads a centre on the device that evaluate() was given.
+    [[nodiscard]] Result<void> settle() { return has_device() ? kept_.settle(*dispatcher_) : Result<void>(); }
+    /// What an interrupted search left, to begin with; the start of space() otherwise.
+    [[nodiscard]] CentreState first_state() const;
+    /// Whether the state after this many steps is to be kept now.
+    [[nodiscard]] bool checkpoint_due(std::uint32_t steps) const;
+    /// Keeps it, with what competed so far; on rank 0, and where there is a place for it. Errors: Io.
+    [[nodiscard]] Result<void> save_checkpoint(const CentreState& state);
+    /// The centre of these perturbations competes for the result with a reward that came with its derivatives.
+    [[nodiscard]] Result<void> offer(const Perturbations& around, double reward);
+    /// Steps that changed nothing because no reward of theirs was finite, and parameters that a step left as they were.
+    void skipped(std::uint32_t steps, std::uint64_t elements);
+    /// Scores the centre of these perturbations on the held-out examples, if that is due, for the report that is next:
+    /// before an update moves it.
+    [[nodiscard]] Result<void> look_at_held_out(const Perturbations& around);
+    /// Whether log_generation() is to be called after each generation of a run, which then keeps its weights and makes
+    /// digests.
+    [[nodiscard]] bool keeps_log() const noexcept { return !options_.run_log.empty(); }
+    [[nodiscard]] Result<void> log_generation(const evolve::Evolution& run);
+    /// evaluate() of the centre (member -1) and a generation behind it, whose rewards go to `scores`: they stay on the
+    /// device where kernels make them. The value is the centre's reward; nothing: the budget does not cover them, stop.
+    [[nodiscard]] Result<std::optional<double>> score(const Perturbations& candidates, GenerationScores& scores);
+    /// Members that failed where their rewards stayed on the device.
+    void count_failed(std::uint32_t members) noexcept;
 
     // As an evaluator of evolve: of a run over several devices, over ranks, or without a device
     // (objective_members.cpp).
@@ -108,7 +132,6 @@ class SystemObjective final : public Objective {
     [[nodiscard]] bool has_device() const noexcept { return dispatcher_ != nullptr; }
 
    private:
-    [[nodiscard]] const Metric& scoring() const noexcept { return output_is_reward_ ? *output_is_reward_ : *metric_; }
     /// One set of examples, prepared. The evaluator refers to the others.
     struct Prepared {
         std::vector<TracedExample> traced;
@@ -122,8 +145,8 @@ class SystemObjective final : public Objective {
     [[nodiscard]] Result<std::vector<Candidate>> candidates_at(std::span<const float> points,
                                                                std::uint32_t count) const;
     /// Rewards over all samples; `evaluate` makes the outputs of one.
-    template <class Evaluate>
-    [[nodiscard]] Result<std::vector<double>> rewards_of(std::uint32_t count, Evaluate evaluate);
+    [[nodiscard]] Result<std::vector<double>> rewards_of(std::uint32_t count,
+                                                         const std::function<Result<PopulationOutputs>()>& evaluate);
     /// Whether the centre that a step begins with is scored on the held-out examples; after the last step it is.
     [[nodiscard]] bool held_out_due(std::uint32_t step) const noexcept;
     [[nodiscard]] Result<std::optional<double>> held_out_reward(std::span<const float> coordinates);
@@ -149,6 +172,7 @@ class SystemObjective final : public Objective {
     void count_shares(const PooledEvaluation& pooled);
     [[nodiscard]] Result<void> begin_generation(std::span<const float> parameters, const NoiseContext& when);
     void name_failure(const PopulationEvaluation& evaluation);
+    void name_failure(const std::string& why);
     void count_parts(const PopulationCounts& counts);
     [[nodiscard]] Result<void> share_costs();
     [[nodiscard]] Result<void> check_devices() const;
@@ -192,7 +216,6 @@ class SystemObjective final : public Objective {
 
     System* system_;
     const Metric* metric_;
-    std::optional<Metric> output_is_reward_;  ///< where the metric is scored on the device
     ModelCounts models_seen_ = counts_in_force();
     OptimizeOptions options_;
     Dispatcher* dispatcher_ = nullptr;

@@ -18,7 +18,7 @@ Result<void> SystemObjective::prepare(std::span<const Example> examples, Prepare
     YOLK_TRY(prepared.traced, system_->trace_all(examples, searched));
     for (std::size_t i = 0; i < examples.size(); ++i) {
         prepared.expected.push_back(examples[i].expected);
-        if (!output_is_reward_) continue;
+        if (!metric_->on_device) continue;
         auto scored = scored_example(prepared.traced[i], *metric_, examples[i].expected);
         if (!scored) return std::move(scored).error().while_doing(fmt::format("scoring example {}", i));
         prepared.traced[i] = *std::move(scored);
@@ -37,7 +37,7 @@ Result<std::optional<double>> SystemObjective::held_out_reward(std::span<const f
     YOLK_TRY(PopulationOutputs outputs, held_out_->evaluator->evaluate(candidates));
     count_shares(outputs.pooled);
     YOLK_TRY(const PopulationEvaluation evaluation,
-             score_population(std::move(outputs), held_out_->expected, scoring()));
+             score_population(std::move(outputs), held_out_->expected, *metric_));
     return std::optional(evaluation.rewards.front());
 }
 
@@ -59,7 +59,7 @@ Result<std::optional<double>> SystemObjective::held_out_reward(const Perturbatio
     YOLK_TRY(PopulationOutputs outputs, held_out_->evaluator->evaluate(centre));
     count_shares(outputs.pooled);
     YOLK_TRY(const PopulationEvaluation evaluation,
-             score_population(std::move(outputs), held_out_->expected, scoring()));
+             score_population(std::move(outputs), held_out_->expected, *metric_));
     return std::optional(evaluation.rewards.front());
 }
 

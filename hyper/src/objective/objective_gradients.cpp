@@ -37,7 +37,7 @@ std::vector<GradientExamples> by_structure(std::span<const TracedExample> scored
 }  // namespace
 
 Result<std::vector<TracedExample>> SystemObjective::scored_training() const {
-    if (output_is_reward_) return training_.traced;
+    if (metric_->on_device) return training_.traced;
     std::vector<TracedExample> scored;
     for (std::size_t i = 0; i < training_.traced.size(); ++i) {
         YOLK_TRY(TracedExample example, scored_example(training_.traced[i], *metric_, training_.expected[i]));
@@ -69,7 +69,7 @@ Result<std::unique_ptr<Gradients>> SystemObjective::gradients(std::span<const st
         parts.kfac = options_.gradient;
         parts.seed = options_.evolution.seed;
         parts.sample_noise = metric_->sample_noise;
-        if (!output_is_reward_) {
+        if (!metric_->on_device) {
             YOLK_TRY(parts.examples.front().sampled, sampled_graph(training_.traced.front().graph, *metric_));
         }
         if (!parts.examples.front().sampled) {

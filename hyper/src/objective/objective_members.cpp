@@ -117,7 +117,7 @@ Result<std::uint64_t> SystemObjective::score(std::size_t worker, const evolve::M
         YOLK_TRY(PopulationOutputs outputs, training_.evaluator->evaluate_part(worker, part, sample));
         count_parts(outputs.counts);
         YOLK_TRY(const PopulationEvaluation evaluation,
-                 score_population(std::move(outputs), training_.expected, scoring()));
+                 score_population(std::move(outputs), training_.expected, *metric_));
         {
             const std::lock_guard lock(counting_);
             name_failure(evaluation);
@@ -136,7 +136,7 @@ Result<std::uint64_t> SystemObjective::score(std::size_t worker, const evolve::M
     if (!scores_held_out_) return evaluations;
     YOLK_TRY(PopulationOutputs outputs, held_out_->evaluator->evaluate_part(worker, {.first = 0, .count = 1}));
     YOLK_TRY(const PopulationEvaluation evaluation,
-             score_population(std::move(outputs), held_out_->expected, scoring()));
+             score_population(std::move(outputs), held_out_->expected, *metric_));
     mean[1] = evaluation.rewards.front();
     return evaluations;
 }

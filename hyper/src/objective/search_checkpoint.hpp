@@ -12,9 +12,13 @@
 
 #include "yolk/core/result.hpp"
 #include "yolk/evolve/ranks.hpp"
+#include "yolk/evolve/update_twin.hpp"
 #include "yolk/hyper/optimize.hpp"
 
 namespace yolk::hyper {
+
+/// What EGGROLL's next step depends on: search coordinates, the optimizer's state, steps done.
+using CentreState = evolve::EvolutionState;
 
 struct SearchCheckpoint {
     evolve::NamedValues settings{};  ///< that the search depends on; those that may change when it goes on are not here

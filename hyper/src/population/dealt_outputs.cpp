@@ -10,7 +10,6 @@
 #include <string>
 #include <utility>
 
-#include "output_space.hpp"
 #include "yolk/core/hash.hpp"
 
 namespace yolk::hyper::population {
@@ -58,7 +57,9 @@ std::vector<std::byte> digests_of(const PopulationOutputs& outputs) {
     std::string bytes;
     for (std::uint32_t c = 0; c < outputs.candidates; ++c) {
         bytes.clear();
-        for (std::uint32_t e = 0; e < outputs.examples && !outputs.errors[c]; ++e)
+        if (!outputs.means.empty()) append(bytes, with_one_nan(outputs.means[c]));
+        const std::uint32_t values = outputs.means.empty() && !outputs.errors[c] ? outputs.examples : 0;
+        for (std::uint32_t e = 0; e < values; ++e)
             append_value(bytes, outputs.values[std::size_t{e} * outputs.candidates + c]);
         const std::uint64_t digest = hash64(std::as_bytes(std::span(bytes)));
         std::memcpy(&digests[kDigestBytes * c], &digest, kDigestBytes);
@@ -66,13 +67,13 @@ std::vector<std::byte> digests_of(const PopulationOutputs& outputs) {
     return digests;
 }
 
-Result<void> DealtOutputs::begin(std::uint32_t examples, std::uint32_t candidates, std::size_t workers, bool audited) {
-    YOLK_TRY(whole_, outputs_for(examples, candidates));
+void DealtOutputs::begin(PopulationOutputs room, std::size_t workers, bool audited) {
+    whole_ = std::move(room);
+    const std::uint32_t candidates = whole_.candidates;
     audited_ = audited;
     digests_.assign(audited ? kDigestBytes * candidates : 0, std::byte{0});
     handed_in_.clear();
     handed_in_.resize(workers);
-    return {};
 }
 
 std::vector<std::byte> DealtOutputs::hand_in(std::size_t worker, const evolve::MemberRange& range,
@@ -98,7 +99,8 @@ void DealtOutputs::keep(const evolve::MemberRange& range, std::span<const std::b
     });
     if (found == handed_in_.end()) return;
     const HandedIn given = std::exchange(*found, {});
-    for (std::uint32_t e = 0; e < whole_.examples; ++e) {
+    std::ranges::copy(given.part.means, whole_.means.begin() + (whole_.means.empty() ? 0 : range.first));
+    for (std::uint32_t e = 0; e < whole_.examples && !whole_.values.empty(); ++e) {
         const auto from = given.part.values.begin() + std::ptrdiff_t{e} * range.count;
         std::copy_n(from, range.count, whole_.values.begin() + std::ptrdiff_t{e} * whole_.candidates + range.first);
     }

@@ -21,9 +21,8 @@ namespace yolk::hyper::population {
 /// Thread-safe.
 class DealtOutputs {
    public:
-    /// Digests are made where there are audits. Errors: no memory.
-    [[nodiscard]] Result<void> begin(std::uint32_t examples, std::uint32_t candidates, std::size_t workers,
-                                     bool audited);
+    /// `room` for all of them. Digests are made where there are audits.
+    void begin(PopulationOutputs room, std::size_t workers, bool audited);
     /// What a worker has evaluated; gives its digests, or nothing. The values wait until keep() asks for them.
     [[nodiscard]] std::vector<std::byte> hand_in(std::size_t worker, const evolve::MemberRange& range,
                                                  PopulationOutputs part);

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "output_space.hpp"
 #include "program_run.hpp"
 
 namespace yolk::hyper::population {
@@ -39,7 +40,8 @@ Result<Program*> DeviceEvaluator::program_for(const Question& question) {
                                   .antithetic = question.perturbations.antithetic,
                                   .determinism = options_.determinism,
                                   .kept_plans = kept_plans_,
-                                  .plain_outputs = options_.plain_outputs};
+                                  .plain_outputs = options_.plain_outputs,
+                                  .mean_outputs = options_.mean_outputs};
     YOLK_TRY(auto program, Program::create(dispatcher_, examples_->groups(), question.sources, wanted));
     if (programs_.size() == kKeptPrograms) programs_.erase(programs_.begin());
     programs_.push_back({std::move(key), std::move(program), examples_->version()});
@@ -50,7 +52,27 @@ Result<PopulationOutputs> DeviceEvaluator::evaluate(const Question& question, co
                                                     HostMemory* memory) {
     YOLK_TRY(Program* const program, program_for(question));
     Candidates candidates(question, part);
-    return Run(dispatcher_, pool_, *program, candidates, examples_->count(), memory).all();
+    YOLK_TRY(PopulationOutputs outputs,
+             Run(dispatcher_, pool_, *program, candidates, examples_->count(), memory).all());
+    if (options_.mean_outputs && !program->makes_means()) YOLK_TRY_VOID(average_values(outputs));
+    return outputs;
+}
+
+Result<PopulationOutputs> DeviceEvaluator::evaluate_into(const Question& question, const BufferView& means) {
+    YOLK_TRY(Program* const program, program_for(question));
+    const std::uint64_t centres = question.perturbations.first_member < 0 ? 1U : 0U;
+    const std::uint64_t bytes = kElementBytes * (question.count() - std::min<std::uint64_t>(centres, question.count()));
+    if (!program->means_stay()) {
+        return bad_input(
+            "Not all means of this population are made and judged by kernels, so that they cannot stay on the device. "
+            "Ask means_stay() before.");
+    }
+    if (means.size_bytes != bytes) {
+        return bad_input("The means of {} members take {} bytes; the view has {}.", bytes / kElementBytes, bytes,
+                         means.size_bytes);
+    }
+    Candidates candidates(question, {.count = question.count()});
+    return Run(dispatcher_, pool_, *program, candidates, examples_->count()).all_into(means);
 }
 
 std::vector<std::string> DeviceEvaluator::fallbacks() const {

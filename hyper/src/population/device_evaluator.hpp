@@ -30,6 +30,8 @@ class DeviceEvaluator {
     /// Some of the candidates. Errors: the driver's, no memory. Host functions' errors are per candidate.
     [[nodiscard]] Result<PopulationOutputs> evaluate(const Question& question, const evolve::MemberRange& part,
                                                      HostMemory* memory = nullptr);
+    /// PopulationEvaluator::evaluate_into.
+    [[nodiscard]] Result<PopulationOutputs> evaluate_into(const Question& question, const BufferView& means);
     [[nodiscard]] std::vector<std::string> fallbacks() const;  ///< sorted
 
    private:

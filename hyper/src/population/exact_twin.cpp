@@ -10,6 +10,7 @@
 #include "equations.hpp"
 #include "evaluation.hpp"
 #include "lowering_rules.hpp"
+#include "output_space.hpp"
 #include "yolk/hyper/operations.hpp"
 #include "yolk/primitives/perturbed_embedding.hpp"
 #include "yolk/primitives/perturbed_linear.hpp"
@@ -193,6 +194,7 @@ Result<PopulationOutputs> PopulationTwin::evaluate(const Question& question, con
                 outputs.values[std::size_t{group.indices[e]} * outputs.candidates + m] = walk.output(e);
         }
     }
+    if (mean_outputs_) YOLK_TRY_VOID(average_values(outputs));
     return outputs;
 }
 

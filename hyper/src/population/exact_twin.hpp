@@ -11,7 +11,8 @@ namespace yolk::hyper::population {
 /// What it is given must outlive it. Threads may share it.
 class PopulationTwin {
    public:
-    PopulationTwin(HostPool* pool, const ExampleSet& examples) : pool_(pool), examples_(&examples) {}
+    PopulationTwin(HostPool* pool, const ExampleSet& examples, bool mean_outputs = false)
+        : pool_(pool), examples_(&examples), mean_outputs_(mean_outputs) {}
     /// Some of the candidates. Errors of host functions are per candidate. `memory` may be null.
     [[nodiscard]] Result<PopulationOutputs> evaluate(const Question& question, const evolve::MemberRange& part,
                                                      HostMemory* memory) const;
@@ -19,6 +20,7 @@ class PopulationTwin {
    private:
     HostPool* pool_;
     const ExampleSet* examples_;
+    bool mean_outputs_;
 };
 
 }  // namespace yolk::hyper::population

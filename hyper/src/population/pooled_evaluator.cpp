@@ -9,6 +9,7 @@
 
 #include "dealt_outputs.hpp"
 #include "models_in_force.hpp"
+#include "output_space.hpp"
 
 namespace yolk::hyper::population {
 namespace {
@@ -34,7 +35,7 @@ Result<std::unique_ptr<PooledEvaluator>> PooledEvaluator::create(evolve::DeviceP
             "A fast population over a pool of devices that promises the same bits was asked for. Give "
             "DevicePoolOptions::determinism Fast, or the population Exact.");
     }
-    std::unique_ptr<PooledEvaluator> made(new PooledEvaluator(devices, pool, examples));
+    std::unique_ptr<PooledEvaluator> made(new PooledEvaluator(devices, pool, examples, options.mean_outputs));
     made->evaluators_.resize(devices.size());
     for (std::size_t i = 0; i < devices.device_count(); ++i) {
         if (devices.is_used(i)) {
@@ -106,7 +107,9 @@ Result<PopulationOutputs> PooledEvaluator::evaluate(const Question& question) {
     DealtOutputs dealt;
     HostMemory memory;
     const bool audited = devices_->options().audit > 0.0;
-    YOLK_TRY_VOID(dealt.begin(examples_->count(), question.count(), evaluators_.size(), audited));
+    YOLK_TRY(PopulationOutputs room, mean_outputs_ ? means_for(examples_->count(), question.count())
+                                                   : outputs_for(examples_->count(), question.count()));
+    dealt.begin(std::move(room), evaluators_.size(), audited);
     if (question.count() == 0) return dealt.take();
     YOLK_TRY(const std::uint32_t per_chunk, warm_up(question));
     // Nothing is evaluated twice without audits, except after an error.

@@ -38,14 +38,15 @@ class PooledEvaluator {
     [[nodiscard]] Result<DeviceEvaluator*> any_device();
 
    private:
-    PooledEvaluator(evolve::DevicePool& devices, HostPool& pool, const ExampleSet& examples)
-        : devices_(&devices), examples_(&examples), twin_(&pool, examples) {}
+    PooledEvaluator(evolve::DevicePool& devices, HostPool& pool, const ExampleSet& examples, bool mean_outputs)
+        : devices_(&devices), examples_(&examples), mean_outputs_(mean_outputs), twin_(&pool, examples, mean_outputs) {}
     using DeviceWork = std::function<Result<void>(std::size_t worker, DeviceEvaluator& evaluator)>;
     /// Calls it for each device, on its thread; those that fail are dropped. Errors: others than a device's.
     [[nodiscard]] Result<void> on_each_device(const DeviceWork& work);
 
     evolve::DevicePool* devices_;
     const ExampleSet* examples_;
+    bool mean_outputs_;
     PopulationTwin twin_;
     std::vector<std::unique_ptr<DeviceEvaluator>> evaluators_;  // by worker; null: it has no device, or was dropped
     /// By key of the questions that all devices are ready for: candidates in one submission, on the least device.

@@ -22,6 +22,8 @@ struct PopulationEvaluator::Impl {
     std::vector<ParameterId> host_rows{};
     HostPool* host = nullptr;
     bool is_audited = false;
+    bool mean_outputs = false;
+    bool means_stay = false;
     // Of candidates that somebody else deals out.
     std::vector<float> centre{};
     std::optional<Question> dealt{};
@@ -46,6 +48,7 @@ constexpr std::uint32_t kPlans = 4;
 Result<void> PopulationEvaluator::Impl::make_evaluator(const Resources& resources, const PopulationOptions& options) {
     Dispatcher* dispatcher = resources.dispatcher;
     host = resources.pool;
+    mean_outputs = options.mean_outputs;
     is_audited = resources.devices != nullptr && resources.devices->options().audit > 0.0;
     if (resources.devices != nullptr) {
         YOLK_TRY(const std::size_t lead, resources.devices->lead());
@@ -74,6 +77,7 @@ Result<PopulationEvaluator> PopulationEvaluator::create(const Resources& resourc
     YOLK_TRY(DeviceEvaluator* const device, impl->any_device());
     YOLK_TRY(population::Program* const program, device->program_for(question));
     impl->host_rows = program->host_rows();
+    impl->means_stay = impl->device && program->means_stay();
     return PopulationEvaluator(std::move(impl));
 }
 
@@ -84,6 +88,13 @@ Result<PopulationOutputs> PopulationEvaluator::evaluate(const Perturbations& can
 Result<PopulationOutputs> PopulationEvaluator::evaluate(std::span<const Candidate> candidates) {
     YOLK_TRY(const Question question, impl_->examples.ask(candidates));
     return impl_->evaluate(question);
+}
+
+bool PopulationEvaluator::means_stay() const noexcept { return impl_->means_stay; }
+Result<PopulationOutputs> PopulationEvaluator::evaluate_into(const Perturbations& candidates, const BufferView& means) {
+    if (!impl_->device) return bad_input("Means of a population over several devices do not stay on one of them.");
+    YOLK_TRY(const Question question, impl_->examples.ask(candidates));
+    return impl_->device->evaluate_into(question, means);
 }
 
 Result<std::uint32_t> PopulationEvaluator::begin(const Perturbations& candidates, std::uint32_t samples) {
@@ -105,9 +116,9 @@ Result<PopulationOutputs> PopulationEvaluator::evaluate_part(std::size_t worker,
     const ModelScope scope(impl_->models);
     population::HostMemory* const memory = impl_->memories[sample].get();
     if (worker == kTwin) {
-        return impl_->pooled
-                   ? impl_->pooled->twin().evaluate(*impl_->dealt, part, memory)
-                   : population::PopulationTwin(impl_->host, impl_->examples).evaluate(*impl_->dealt, part, memory);
+        return impl_->pooled ? impl_->pooled->twin().evaluate(*impl_->dealt, part, memory)
+                             : population::PopulationTwin(impl_->host, impl_->examples, impl_->mean_outputs)
+                                   .evaluate(*impl_->dealt, part, memory);
     }
     return impl_->pooled ? impl_->pooled->evaluate_on(worker, *impl_->dealt, part, memory)
                          : impl_->device->evaluate(*impl_->dealt, part, memory);

@@ -137,6 +137,7 @@ Layout Program::emit(std::uint32_t members, ChunkPlan* plan) {
         emitter.begin_phase();
         emit_equations(emitter, phase);
         emit_downloads(emitter, phase);
+        if (makes_means()) emit_means(emitter);
         emitter.end_phase();
     }
     if (options_.keep_outputs) keep_outputs(emitter, plan);
@@ -178,10 +179,17 @@ void Program::emit_downloads(Emitter& emitter, const Phase& phase) {
         if (is_requirement(graph.equations[index])) continue;
         for (const VariableId id : graph.equations[index].results) {
             const bool read = read_on_host_[group][id.value];
-            if (read || is_handed_out(graph, id)) emitter.download(id, !read && hands_out_one(graph));
+            if (read || (is_handed_out(graph, id) && !makes_means()))
+                emitter.download(id, !read && hands_out_one(graph));
             if (const std::int64_t bound = read ? 0 : bound_of(group, id); bound > 0) emitter.judge(id, bound, index);
         }
     }
+}
+
+void Program::emit_means(Emitter& emitter) const {
+    std::vector<VariableId> outputs;
+    for (const ExampleGroup& group : groups_) outputs.push_back(std::get<VariableId>(group.graph().outputs.front()));
+    emitter.mean_outputs(outputs);
 }
 
 void Program::keep_outputs(Emitter& emitter, ChunkPlan* plan) const {

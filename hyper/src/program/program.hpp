@@ -52,6 +52,8 @@ struct ChunkPlan {
     struct Slot {
         Buffer staging, readback;
         std::optional<Recorder> recorder;
+        /// Where the last of the chunk's means go on the device; those before them go to the readback.
+        BufferView means_to;
     };
     std::array<Slot, 2> slots;
 };
@@ -75,6 +77,7 @@ class Program {
         /// Of one candidate: outputs behind the first stay on the device, where kept_output() finds them.
         bool keep_outputs = false;
         bool plain_outputs = false;
+        bool mean_outputs = false;
     };
     /// `groups` must outlive it. Without a dispatcher everything runs on the host. Errors: no memory for one candidate;
     /// an equation that runs on a device, and no dispatcher.
@@ -119,6 +122,10 @@ class Program {
     [[nodiscard]] bool output_is_direct(std::uint32_t group) const;
     /// Options::plain_outputs, and every group's output is direct.
     [[nodiscard]] bool outputs_are_plain() const;
+    /// Options::mean_outputs, and kernels make the means: nothing runs on the host.
+    [[nodiscard]] bool makes_means() const;
+    /// And no requirement's values come to the host.
+    [[nodiscard]] bool means_stay() const { return makes_means() && required_.empty(); }
     [[nodiscard]] std::vector<std::string> fallbacks() const;
     /// Of all groups of examples.
     [[nodiscard]] std::uint64_t equations(Placement placement) const;
@@ -137,6 +144,8 @@ class Program {
     void emit_equations(Emitter& emitter, const Phase& phase);
     void emit_downloads(Emitter& emitter, const Phase& phase);
     void keep_outputs(Emitter& emitter, ChunkPlan* plan) const;
+    void emit_means(Emitter& emitter) const;
+    void record_means(const ChunkPlan& plan, ChunkPlan::Slot& slot) const;
     [[nodiscard]] bool fits(const Layout& layout, std::uint64_t bytes) const;
     [[nodiscard]] std::uint32_t most_that_fit(std::uint32_t most, std::uint64_t bytes);
     [[nodiscard]] Result<void> choose_chunk();

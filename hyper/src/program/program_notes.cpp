@@ -59,6 +59,18 @@ bool Program::outputs_are_plain() const {
     return are_direct;
 }
 
+bool Program::makes_means() const {
+    bool does = options_.mean_outputs && is_device_only();
+    for (std::uint32_t g = 0; does && g < groups_.size(); ++g) {
+        does = output_is_direct(g);
+        if (!does) break;
+        const auto output = std::get<VariableId>(groups_[g].graph().outputs.front());
+        does = element_count(groups_[g].graph().variables[output.value].type) == 1 &&
+               !placed_[g].variables[output.value].words;
+    }
+    return does;
+}
+
 std::uint64_t Program::equations(Placement placement) const {
     std::uint64_t count = 0;
     for (const PlacedGraph& placed : placed_) {

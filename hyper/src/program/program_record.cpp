@@ -34,7 +34,16 @@ void Program::end_phase(const ChunkPlan& plan, ChunkPlan::Slot& slot, const Phas
         if (is_left_out(plan, phase, progress, download)) continue;
         recorder.copy(view_of(plan, download.from), {slot.readback, download.readback, download.from.bytes});
     }
+    record_means(plan, slot);
     recorder.barrier(Barrier::ToHost);
+}
+
+void Program::record_means(const ChunkPlan& plan, ChunkPlan::Slot& slot) const {
+    if (plan.layout.means.home == BufferRef::Home::None) return;
+    const BufferView means = view_of(plan, plan.layout.means);
+    const std::uint64_t to_host = means.size_bytes - slot.means_to.size_bytes;
+    if (to_host > 0) slot.recorder->copy(means.part(0, to_host), {slot.readback, plan.layout.means_readback, to_host});
+    if (!slot.means_to.empty()) slot.recorder->copy(means.part(to_host, slot.means_to.size_bytes), slot.means_to);
 }
 
 void Program::leave_out(const ChunkPlan& plan, Recorder& recorder, const DevicePhase& phase, Progress& progress) const {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
 #include <utility>
 
 #include "body_calls.hpp"
@@ -13,24 +12,9 @@
 #include "equations.hpp"
 #include "evaluation.hpp"
 #include "output_space.hpp"
-#include "requirement.hpp"
-#include "yolk/exact/exact_math.h"
 #include "yolk/hyper/operations.hpp"
 
 namespace yolk::hyper::population {
-namespace {
-
-/// Elements of a value as kernels see it; zeros where there is none of that type (a candidate that failed).
-void write_floats(const Value& value, std::uint64_t count, float* to) {
-    const Tensor* tensor = value.tensor();
-    if (tensor != nullptr && tensor->values().size() == count) {
-        std::copy(tensor->values().begin(), tensor->values().end(), to);
-        return;
-    }
-    std::fill(to, to + count, as_fp32(value));
-}
-
-}  // namespace
 
 Run::Run(Dispatcher* dispatcher, HostPool* pool, Program& program, Candidates& candidates, std::uint32_t examples,
          HostMemory* memory)
@@ -42,11 +26,20 @@ Run::Run(Dispatcher* dispatcher, HostPool* pool, Program& program, Candidates& c
 }
 
 Result<PopulationOutputs> Run::all() {
-    YOLK_TRY(PopulationOutputs room, program_.outputs_are_plain()
-                                         ? plain_outputs_for(program_, result_.examples, candidates_.count())
-                                         : outputs_for(result_.examples, candidates_.count()));
+    YOLK_TRY(PopulationOutputs room, outputs_of(program_, result_.examples, candidates_.count()));
     room.counts = result_.counts;
     result_ = std::move(room);
+    return all_chunks();
+}
+
+Result<PopulationOutputs> Run::all_into(const BufferView& means) {
+    means_ = means;
+    result_.candidates = candidates_.count();
+    result_.means.resize(candidates_.count() - means.size_bytes / sizeof(float));
+    return all_chunks();
+}
+
+Result<PopulationOutputs> Run::all_chunks() {
     if (candidates_.count() == 0) return std::move(result_);
     if (const BufferView centre = candidates_.device_centre(); !centre.empty()) {
         YOLK_TRY_VOID(program_.take_centre(centre));
@@ -54,6 +47,7 @@ Result<PopulationOutputs> Run::all() {
         YOLK_TRY_VOID(program_.stage_centre(candidates_.centre()));
     }
     YOLK_TRY_VOID(program_.is_device_only() ? overlapped() : in_turn());
+    mark_failed(result_);
     return std::move(result_);
 }
 
@@ -65,6 +59,12 @@ Result<void> Run::begin_chunk(std::uint32_t first, std::size_t slot) {
     chunk_ = {.first = first, .count = left < most ? fitting : most};
     YOLK_TRY(chunk_.plan, program_.chunk_plan(chunk_.count));
     chunk_.slot = &chunk_.plan->slots[slot];
+    chunk_.slot->means_to = {};
+    if (const std::uint64_t before = result_.means.size(); !means_.empty() && first + chunk_.count > before) {
+        const std::uint64_t begin = std::max<std::uint64_t>(first, before);
+        const std::uint64_t count = first + chunk_.count - begin;
+        chunk_.slot->means_to = means_.part(sizeof(float) * (begin - before), sizeof(float) * count);
+    }
     ++result_.counts.chunks;
     return {};
 }
@@ -138,7 +138,7 @@ Result<void> Run::submit(const Phase& phase) {
 Result<void> Run::collect(const Chunk& chunk, const Phase& phase) {
     const DevicePhase& device = chunk.plan->layout.phases[phase.device_index];
     YOLK_TRY_VOID(dispatcher_->wait(chunk.submission));
-    if (!device.downloads.empty()) YOLK_TRY_VOID(chunk.slot->readback.invalidate());
+    if (chunk.plan->layout.readback_bytes > 0) YOLK_TRY_VOID(chunk.slot->readback.invalidate());
     for (const Download& download : device.downloads) {
         if (program_.is_left_out(*chunk.plan, phase, chunk.progress, download)) {
             values_[download.group][download.variable.value].clear();
@@ -148,81 +148,12 @@ Result<void> Run::collect(const Chunk& chunk, const Phase& phase) {
             take(chunk, download);
         }
     }
+    if (program_.makes_means()) take_means(chunk);
     return {};
 }
 
 std::uint32_t Run::examples_of(std::uint32_t group, VariableId variable) const {
     return program_.placed(group).variables[variable.value].per_example ? program_.groups()[group].count() : 1;
-}
-
-void Run::fill(const Upload& upload) {
-    auto* to = reinterpret_cast<float*>(chunk_.slot->staging.mapped().data() + upload.staging);
-    const std::uint64_t elements = upload.to.bytes / sizeof(float);
-    if (upload.source >= 0) {
-        const std::uint64_t each = elements / chunk_.count;
-        for (std::uint32_t m = 0; m < chunk_.count; ++m) {
-            const Value& values = candidates_.natural(static_cast<std::size_t>(upload.source), chunk_.first + m);
-            write_floats(values, each, to + m * each);
-        }
-        if (upload.flush) std::transform(to, to + elements, to, exact::exact_flush_operand);
-        return;
-    }
-    const std::vector<Value>& values = values_[upload.group][upload.variable.value];
-    const std::uint64_t each = elements / values.size();
-    for (std::size_t i = 0; i < values.size(); ++i) write_floats(values[i], each, to + i * each);
-}
-
-void Run::take(const Chunk& chunk, const Download& download) {
-    const ExampleGroup& group = program_.groups()[download.group];
-    const ValueType& type = group.graph().variables[download.variable.value].type;
-    const std::uint32_t examples = examples_of(download.group, download.variable);
-    const auto* from = reinterpret_cast<const float*>(chunk.slot->readback.mapped().data() + download.readback);
-    std::vector<float> elements(from, from + element_count(type) * chunk.count * examples);
-    if (program_.placed(download.group).variables[download.variable.value].words) {
-        for (float& element : elements) element = static_cast<float>(std::bit_cast<std::uint32_t>(element));
-    }
-    const auto is_fine = [&](float element) { return is_met(element, download.bound); };
-    if (download.bound > 0 && std::ranges::all_of(elements, is_fine)) {
-        values_[download.group][download.variable.value].clear();
-        return;
-    }
-    std::vector<Tensor> tensors = Tensor::slices(type.shape, std::move(elements)).value();
-    if (!download.output_only) {
-        values_[download.group][download.variable.value].assign(std::make_move_iterator(tensors.begin()),
-                                                                std::make_move_iterator(tensors.end()));
-        return;
-    }
-    for (std::uint32_t e = 0; e < group.count(); ++e) {
-        Value* to = &result_.values[std::size_t{group.indices[e]} * result_.candidates + chunk.first];
-        const bool is_last = examples > 1 || e + 1 == group.count();  // that wants these tensors
-        for (std::uint32_t m = 0; m < chunk.count; ++m) {
-            Tensor& tensor = tensors[std::size_t{m} * examples + (examples == 1 ? 0 : e)];
-            to[m] = is_last ? Value(std::move(tensor)) : Value(tensor);
-        }
-    }
-}
-
-void Run::take_plain(const Chunk& chunk, const Download& download) {
-    const ExampleGroup& group = program_.groups()[download.group];
-    const std::uint32_t examples = examples_of(download.group, download.variable);
-    const std::size_t count = element_count(group.graph().variables[download.variable.value].type);
-    const bool are_words = program_.placed(download.group).variables[download.variable.value].words;
-    const auto* const from = reinterpret_cast<const float*>(chunk.slot->readback.mapped().data() + download.readback);
-    PlainOutputs& plain = result_.plain;
-    float* const to = plain.elements.data() + plain.each * chunk.first;
-    if (!are_words && examples == result_.examples) {  // they lie as they will
-        std::copy_n(from, plain.each * chunk.count, to);
-        return;
-    }
-    for (std::uint32_t m = 0; m < chunk.count; ++m) {
-        for (std::uint32_t e = 0; e < group.count(); ++e) {
-            const float* const one = from + (std::size_t{m} * examples + (examples == 1 ? 0 : e)) * count;
-            float* const at = to + plain.each * m + plain.first[group.indices[e]];
-            std::copy_n(one, count, at);
-            for (std::size_t i = 0; are_words && i < count; ++i)
-                at[i] = static_cast<float>(std::bit_cast<std::uint32_t>(at[i]));
-        }
-    }
 }
 
 Value Run::operand(std::uint32_t group, const AtomPlace& place, std::uint32_t m, std::uint32_t e) {

@@ -21,6 +21,8 @@ class Run {
     Run(Dispatcher* dispatcher, HostPool* pool, Program& program, Candidates& candidates, std::uint32_t examples,
         HostMemory* memory = nullptr);
     [[nodiscard]] Result<PopulationOutputs> all();
+    /// PopulationEvaluator::evaluate_into, of a program whose means stay.
+    [[nodiscard]] Result<PopulationOutputs> all_into(const BufferView& means);
 
    private:
     /// Phase by phase, the host waiting for the device.
@@ -37,6 +39,7 @@ class Run {
         Submission submission{};
         Progress progress{};
     };
+    [[nodiscard]] Result<PopulationOutputs> all_chunks();
     [[nodiscard]] Result<void> begin_chunk(std::uint32_t first, std::size_t slot);
     [[nodiscard]] Result<void> submit(const Phase& phase);
     [[nodiscard]] Result<void> collect(const Chunk& chunk, const Phase& phase);
@@ -52,6 +55,7 @@ class Run {
 
     void fill(const Upload& upload);
     void take(const Chunk& chunk, const Download& download);
+    void take_means(const Chunk& chunk);
     /// Of an output, for PopulationOutputs::plain.
     void take_plain(const Chunk& chunk, const Download& download);
     [[nodiscard]] Value output(std::uint32_t group, std::uint32_t m, std::uint32_t e);
@@ -69,6 +73,7 @@ class Run {
     Program& program_;
     Candidates& candidates_;
     PopulationOutputs result_;
+    BufferView means_;  ///< where means stay; empty: they come to the host
     Chunk chunk_;
     std::vector<std::vector<std::vector<Value>>> values_;  // by group and variable; [members, examples or 1]
 };

@@ -39,9 +39,8 @@ Result<void> Generations::begin(CentreState first) {
                                  .optimizer_state = std::move(first.optimizer),
                                  .generation = first.generation,
                                  .changing_examples = objective_->options().examples_per_step > 0};
-    YOLK_TRY(std::unique_ptr<evolve::HostScoresEvaluator> scores,
-             evolve::host_scores_evaluator(device, options_.population));
-    returns_ = scores->returns();
+    YOLK_TRY(std::unique_ptr<GenerationScores> scores, GenerationScores::create(device, options_.population));
+    scores_ = scores.get();
     parts.evaluator = std::move(scores);
     YOLK_TRY(evolution_, evolve::Evolution::create(device, objective_->dispatcher(), std::move(parts), options_));
     schedule_ = evolve::Schedule(options_, evolution_->generations());
@@ -61,18 +60,17 @@ Perturbations Generations::candidates() const {
 }
 
 Result<std::optional<StepReport>> Generations::make(const Perturbations& candidates) {
-    YOLK_TRY(const std::vector<double> rewards, objective_->evaluate(candidates));
-    if (rewards.empty() || is_over()) return std::optional<StepReport>();
-    const std::span<const double> members = std::span(rewards).subspan(1);
-    std::ranges::transform(members, returns_.begin(), [](double reward) { return static_cast<float>(reward); });
+    YOLK_TRY(const std::optional<double> centre, objective_->score(candidates, *scores_));
+    if (!centre || is_over()) return std::optional<StepReport>();
     YOLK_TRY_VOID(objective_->look_at_held_out(candidates));  // at the centre that is there until the update
     YOLK_TRY(const evolve::GenerationSummary summary, evolution_->step());
+    if (scores_->are_on_device()) objective_->count_failed(summary.not_finite);
     if (!summary.has_finite || summary.skipped_elements > 0)
         objective_->skipped(summary.has_finite ? 0 : 1, summary.skipped_elements);
     host_->follow();
     schedule_.advance();
     YOLK_TRY_VOID(objective_->log_generation(*evolution_));
-    return std::optional(report_of(summary, rewards.front()));
+    return std::optional(report_of(summary, *centre));
 }
 
 namespace {

@@ -7,7 +7,9 @@
 #include <optional>
 #include <span>
 
+#include "generation_scores.hpp"
 #include "host_view.hpp"
+#include "objective.hpp"
 #include "search_steps.hpp"
 #include "yolk/evolve/evolution.hpp"
 #include "yolk/evolve/schedule.hpp"
@@ -18,7 +20,7 @@ namespace yolk::hyper {
 class Generations : public SearchSteps {
    public:
     /// Frozen rows of the table, which is the objective's else, are left as they are.
-    Generations(Objective& objective, ParameterTable table) : objective_(&objective), table_(std::move(table)) {}
+    Generations(SystemObjective& objective, ParameterTable table) : objective_(&objective), table_(std::move(table)) {}
     /// Before anything else. Errors: evolve's.
     [[nodiscard]] Result<void> begin(CentreState first);
 
@@ -28,18 +30,18 @@ class Generations : public SearchSteps {
     [[nodiscard]] Result<CentreState> state() const override { return host_->state(); }
 
    protected:
-    [[nodiscard]] Objective& objective() const noexcept { return *objective_; }
+    [[nodiscard]] SystemObjective& objective() const noexcept { return *objective_; }
     [[nodiscard]] const ParameterTable& table() const noexcept { return table_; }
     [[nodiscard]] BufferView device_centre() const { return evolution_->device_parameters(); }
     [[nodiscard]] HostView& host() noexcept { return *host_; }
     [[nodiscard]] bool is_over() const { return done() >= objective_->options().steps; }
 
    private:
-    Objective* objective_;
+    SystemObjective* objective_;
     ParameterTable table_;
     evolve::EvolutionOptions options_;
     evolve::Schedule schedule_;
-    std::span<float> returns_;
+    GenerationScores* scores_ = nullptr;  ///< the evolution's
     std::optional<evolve::Evolution> evolution_;
     std::optional<HostView> host_;
 };

@@ -39,7 +39,7 @@ bool all_are_frozen(const ParameterTable& table) {
 class RewardWatch {
    public:
     /// Whether the step is to be made.
-    Result<bool> take(Objective& objective, double reward, std::uint32_t step) {
+    Result<bool> take(SystemObjective& objective, double reward, std::uint32_t step) {
         if (std::isfinite(reward)) {
             in_a_row_ = 0;
             return true;
@@ -68,7 +68,7 @@ class RewardWatch {
 /// What the optimizer and K-FAC have left as it was, since it would not have been finite.
 class SkippedElements {
    public:
-    void add(Objective& objective, std::uint64_t elements, std::uint32_t step) {
+    void add(SystemObjective& objective, std::uint64_t elements, std::uint32_t step) {
         if (elements == 0) return;
         objective.skipped(0, elements);
         if (std::exchange(named_, true)) return;
@@ -85,17 +85,21 @@ class SkippedElements {
 
 class GradientSearch final : public Search {
    public:
+    explicit GradientSearch(SystemObjective& objective) : objective_(&objective) {}
     [[nodiscard]] std::string name() const override { return "derivatives"; }
     [[nodiscard]] std::uint64_t candidates_per_step(const OptimizeOptions& options) const override {
         return std::uint64_t{options.evolution.population} + 2;  // at most: with EGGROLL beside
     }
-    [[nodiscard]] Result<void> run(Objective& objective) override;
+    [[nodiscard]] Result<void> run(Objective& /*the same*/) override;
+
+   private:
+    SystemObjective* objective_;
 };
 
 /// All groups by derivatives.
 class Alone final : public SearchSteps {
    public:
-    Alone(Objective& objective, Gradients& gradients) : objective_(objective), gradients_(gradients) {}
+    Alone(SystemObjective& objective, Gradients& gradients) : objective_(objective), gradients_(gradients) {}
 
     Result<void> begin(const CentreState& first) {
         host_ = first.parameters;
@@ -166,7 +170,7 @@ class Alone final : public SearchSteps {
         return objective_.dispatcher().download(parameters_, std::as_writable_bytes(values));
     }
 
-    Objective& objective_;
+    SystemObjective& objective_;
     Gradients& gradients_;
     Buffer parameters_;
     std::optional<Descent> descent_;
@@ -179,7 +183,7 @@ class Alone final : public SearchSteps {
 /// Some groups by derivatives, the others by EGGROLL.
 class Beside final : public Generations {
    public:
-    Beside(Objective& objective, Gradients& gradients, ParameterTable table)
+    Beside(SystemObjective& objective, Gradients& gradients, ParameterTable table)
         : Generations(objective, std::move(table)), gradients_(gradients) {
         for (std::uint32_t id = 0; id < this->table().parameters().size(); ++id) {
             const ParameterDesc& row = this->table().parameters()[id];
@@ -231,7 +235,8 @@ class Beside final : public Generations {
     SkippedElements skipped_;
 };
 
-Result<void> GradientSearch::run(Objective& objective) {
+Result<void> GradientSearch::run(Objective& /*the same*/) {
+    SystemObjective& objective = *objective_;
     const OptimizeOptions& options = objective.options();
     if (!options.gradient) return bad_input("A search by derivatives needs OptimizeOptions::gradient.");
     const bool is_pooled = objective.devices() != nullptr && objective.devices()->in_use() > 1;
@@ -255,10 +260,8 @@ Result<void> GradientSearch::run(Objective& objective) {
 
 }  // namespace
 
-Result<std::unique_ptr<Gradients>> Objective::gradients(std::span<const std::string> /*groups*/) {
-    return Error{ErrorKind::Unsupported, "This objective gives no derivatives."};
+std::unique_ptr<Search> gradient_search(SystemObjective& objective) {
+    return std::make_unique<GradientSearch>(objective);
 }
-
-std::unique_ptr<Search> gradient_search() { return std::make_unique<GradientSearch>(); }
 
 }  // namespace yolk::hyper

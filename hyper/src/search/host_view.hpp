@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "objective.hpp"
 #include "yolk/evolve/evolution.hpp"
-#include "yolk/hyper/optimize.hpp"
 
 namespace yolk::hyper {
 
@@ -26,7 +26,7 @@ namespace yolk::hyper {
 /// step finds them.
 class HostView {
    public:
-    HostView(const Objective& objective, evolve::Evolution& evolution)
+    HostView(const SystemObjective& objective, evolve::Evolution& evolution)
         : objective_(&objective),
           evolution_(&evolution),
           ranges_(elements_of(evolution.table(), objective.host_rows())),
@@ -63,7 +63,7 @@ class HostView {
     }
 
    private:
-    const Objective* objective_;
+    const SystemObjective* objective_;
     evolve::Evolution* evolution_;
     std::vector<evolve::ElementRange> ranges_;
     std::vector<float> centre_;

@@ -13,6 +13,6 @@ namespace yolk::hyper {
 /// On one device the centre stays there from step to step, and the host sees host_rows() of it.
 [[nodiscard]] std::unique_ptr<Search> eggroll(SystemObjective& objective);
 /// By derivatives, and by EGGROLL for optimized groups that are not trained by them (OptimizeOptions::gradient).
-[[nodiscard]] std::unique_ptr<Search> gradient_search();
+[[nodiscard]] std::unique_ptr<Search> gradient_search(SystemObjective& objective);
 
 }  // namespace yolk::hyper

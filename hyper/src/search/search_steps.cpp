@@ -4,13 +4,13 @@
 namespace yolk::hyper {
 namespace {
 
-Result<void> keep_state(Objective& objective, const SearchSteps& steps) {
+Result<void> keep_state(SystemObjective& objective, const SearchSteps& steps) {
     if (objective.options().checkpoint.empty()) return {};
     YOLK_TRY(const CentreState state, steps.state());
     return objective.save_checkpoint(state);
 }
 
-Result<void> make_steps(Objective& objective, SearchSteps& steps) {
+Result<void> make_steps(SystemObjective& objective, SearchSteps& steps) {
     while (true) {
         const Perturbations candidates = steps.candidates();
         YOLK_TRY(const std::optional<StepReport> report, steps.make(candidates));
@@ -21,7 +21,7 @@ Result<void> make_steps(Objective& objective, SearchSteps& steps) {
 
 }  // namespace
 
-Result<void> run_steps(Objective& objective, SearchSteps& steps) {
+Result<void> run_steps(SystemObjective& objective, SearchSteps& steps) {
     const Result<void> done = make_steps(objective, steps);
     const Result<void> settled = objective.settle();
     return done ? settled : done;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "yolk/hyper/optimize.hpp"
+#include "objective.hpp"
 
 namespace yolk::hyper {
 
@@ -26,6 +26,6 @@ class SearchSteps {
 
 /// To the end of the steps, or until the budget or the caller ends them: the best centre so far is kept. When it
 /// returns, nothing reads a centre of `steps` any more.
-[[nodiscard]] Result<void> run_steps(Objective& objective, SearchSteps& steps);
+[[nodiscard]] Result<void> run_steps(SystemObjective& objective, SearchSteps& steps);
 
 }  // namespace yolk::hyper

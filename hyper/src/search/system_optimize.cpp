@@ -133,7 +133,7 @@ Result<OptimizeOutcome> System::optimize_numbers(std::span<const Example> exampl
                    : std::move(created).error();
     }
     const std::unique_ptr<SystemObjective> objective = *std::move(created);
-    const std::unique_ptr<Search> house = options.gradient ? gradient_search() : eggroll(*objective);
+    const std::unique_ptr<Search> house = options.gradient ? gradient_search(*objective) : eggroll(*objective);
     Search& search = options.search == nullptr ? *house : *options.search;
     if (options.dry_run) return objective->expected(search);
     YOLK_TRY(OptimizeOutcome outcome, objective->run(search));

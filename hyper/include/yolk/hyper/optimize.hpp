@@ -16,14 +16,9 @@
 #include "yolk/evolve/exchange.hpp"
 #include "yolk/evolve/options.hpp"
 #include "yolk/evolve/ranks.hpp"
-#include "yolk/evolve/update_twin.hpp"
 #include "yolk/hyper/models.hpp"
 #include "yolk/hyper/system.hpp"
 #include "yolk/hyper/text_search.hpp"
-
-namespace yolk::evolve {
-class Evolution;  // yolk/evolve/evolution.hpp
-}
 
 namespace yolk::hyper {
 
@@ -207,9 +202,6 @@ struct OptimizeOutcome {
 /// Without history and fallbacks.
 [[nodiscard]] Json to_json(const OptimizeOutcome& outcome);
 
-/// What EGGROLL's next step depends on: search coordinates, the optimizer's state, steps done.
-using CentreState = evolve::EvolutionState;
-
 /// Derivatives of the mean reward of a step's examples, on the device.
 class Gradients {
    public:
@@ -231,67 +223,46 @@ class Gradients {
     }
 };
 
-/// What a search works on: it asks for rewards, counts what they cost, and remembers the best.
+class SystemObjective;
+
+/// What a search works on: it makes rewards, counts what they cost, and remembers the best. One thread at a time.
 class Objective {
    public:
-    virtual ~Objective() = default;
-    [[nodiscard]] virtual const SearchSpace& space() const noexcept = 0;  ///< table and starting coordinates
-    [[nodiscard]] virtual const OptimizeOptions& options() const noexcept = 0;
-    /// Of the one device, or of the first that is in use.
-    [[nodiscard]] virtual Dispatcher& dispatcher() noexcept = 0;
-    /// Where candidates are dealt out to several devices: those. nullptr: there is one.
-    [[nodiscard]] virtual evolve::DevicePool* devices() noexcept { return nullptr; }
-    /// Perturbations::rank, and EvolutionOptions::rank of an update: of matrices that declare none. space().table has
-    /// the ranks of the others.
-    [[nodiscard]] std::uint32_t noise_rank() const noexcept { return options().evolution.rank; }
-    /// Rows of space().table, ascending, that the host reads of a centre on the device: those with bounds, and what
-    /// host functions are given.
-    [[nodiscard]] virtual std::span<const ParameterId> host_rows() const noexcept = 0;
-    /// Of search coordinates, the fields'; only host_rows() have any. evolve::move_into_bounds() keeps them.
-    [[nodiscard]] virtual std::span<const evolve::ElementBounds> bounds() const noexcept = 0;
-    /// Rewards of perturbations (options().samples_per_example averaged); failed ones are NaN. An empty result: the
-    /// budget does not cover them, stop. Where the centre is among them (member -1), it competes for the result; one on
-    /// the device may still be read when this returns, and its buffer stays until settle(). Ranks share the work, and
-    /// all get the rewards of all candidates; so do those of points.
-    [[nodiscard]] virtual Result<std::vector<double>> evaluate(const Perturbations& candidates) = 0;
-    /// Whether the budget covers this many more candidates. Where it does not, the search is to end.
-    [[nodiscard]] virtual bool affords(std::uint64_t candidates) = 0;
-    /// Waits until nothing reads a centre on the device that evaluate() was given.
-    [[nodiscard]] virtual Result<void> settle() = 0;
-    /// Rewards of points in search coordinates [count, table.element_count()], clamped into the bounds. All of them
-    /// compete for the result.
-    [[nodiscard]] virtual Result<std::vector<double>> evaluate(std::span<const float> points, std::uint32_t count) = 0;
+    explicit Objective(SystemObjective& of) noexcept : of_(&of) {}
+    Objective(const Objective&) = delete;
+    Objective& operator=(const Objective&) = delete;
+
+    [[nodiscard]] const SearchSpace& space() const noexcept;  ///< table and starting coordinates
+    [[nodiscard]] const OptimizeOptions& options() const noexcept;
+    /// Of search coordinates, the fields'. evolve::move_into_bounds() keeps them.
+    [[nodiscard]] std::span<const evolve::ElementBounds> bounds() const noexcept;
+
+    /// Rewards of points in search coordinates [count, table.element_count()], clamped into the bounds; failed ones are
+    /// NaN. All of them compete for the result. An empty result: the budget does not cover them, stop. Ranks share the
+    /// work, and all get the rewards of all.
+    [[nodiscard]] Result<std::vector<double>> evaluate(std::span<const float> points, std::uint32_t count);
+    /// The same of perturbations. Of them the centre (member -1) competes, where it is among them.
+    [[nodiscard]] Result<std::vector<double>> evaluate(const Perturbations& candidates);
     /// What one step came to, for the history, the log and the caller; `centre` is what the held-out examples are
     /// scored at. Costs in the report are filled in here. Returns false where the caller wants to stop.
-    [[nodiscard]] virtual bool report(const StepReport& step, std::span<const float> centre) = 0;
+    [[nodiscard]] bool report(const StepReport& step, std::span<const float> centre);
     /// The same at the centre of perturbations, wherever that is.
-    [[nodiscard]] virtual bool report(const StepReport& step, const Perturbations& around) = 0;
+    [[nodiscard]] bool report(const StepReport& step, const Perturbations& around);
 
-    /// What an interrupted search left, to begin with; the start of space() otherwise.
-    [[nodiscard]] virtual CentreState first_state() const = 0;
-    /// Whether the state after this many steps is to be kept now.
-    [[nodiscard]] virtual bool checkpoint_due(std::uint32_t steps) const = 0;
-    /// Keeps it, with what competed so far; on rank 0, and where there is a place for it. Errors: Io.
-    [[nodiscard]] virtual Result<void> save_checkpoint(const CentreState& state) = 0;
-
+    // Of searches that compute on the device themselves.
+    /// Of the one device, or of the first that is in use.
+    [[nodiscard]] Dispatcher& dispatcher() noexcept;
+    /// Where candidates are dealt out to several devices: those. nullptr: there is one.
+    [[nodiscard]] evolve::DevicePool* devices() noexcept;
+    /// Rows of space().table, ascending, that the host reads of a centre on the device: those with bounds, and what
+    /// host functions are given.
+    [[nodiscard]] std::span<const ParameterId> host_rows() const noexcept;
     /// Derivatives of the mean reward by these groups (all that have one where none is named). Errors: a metric without
     /// a traced form, a named group without a derivative (why), none with one, those of planning.
-    [[nodiscard]] virtual Result<std::unique_ptr<Gradients>> gradients(std::span<const std::string> groups);
+    [[nodiscard]] Result<std::unique_ptr<Gradients>> gradients(std::span<const std::string> groups);
 
-    /// The centre of these perturbations competes for the result with a reward that came with its derivatives.
-    [[nodiscard]] virtual Result<void> offer(const Perturbations& /*around*/, double /*reward*/) { return {}; }
-
-    /// Scores the centre of these perturbations on the held-out examples, if that is due, for the report that is next:
-    /// before an update moves it.
-    [[nodiscard]] virtual Result<void> look_at_held_out(const Perturbations& /*around*/) { return {}; }
-
-    /// Whether log_generation() is to be called after each generation of a run, which then keeps its weights and makes
-    /// digests.
-    [[nodiscard]] virtual bool keeps_log() const noexcept { return false; }
-    [[nodiscard]] virtual Result<void> log_generation(const evolve::Evolution& /*run*/) { return {}; }
-
-    /// Steps that changed nothing because no reward of theirs was finite, and parameters that a step left as they were.
-    virtual void skipped(std::uint32_t /*steps*/, std::uint64_t /*elements*/) {}
+   private:
+    SystemObjective* of_;
 };
 
 struct SearchReplay {
@@ -314,7 +285,7 @@ struct SearchReplay {
                                           const std::filesystem::path& log,
                                           std::optional<std::uint32_t> generation = {});
 
-/// A search. Users' own are used as EGGROLL is.
+/// A search of the caller's own (OptimizeOptions::search).
 class Search {
    public:
     virtual ~Search() = default;

@@ -59,6 +59,8 @@ struct PopulationOptions {
     std::uint32_t loop_block = kLoopBlock;
     /// PopulationOutputs::plain in place of its values: for scores alone, where no caller looks at predictions.
     bool plain_outputs = false;
+    /// PopulationOutputs::means in place of its values: for systems whose output is their reward, one element.
+    bool mean_outputs = false;
 };
 
 namespace population {
@@ -130,6 +132,10 @@ struct PopulationOutputs {
     std::vector<Value> values{};  ///< [examples, candidates], candidate fastest; empty where `plain` is not
     /// With PopulationOptions::plain_outputs on one device, if kernels make all outputs and each is one tensor.
     PlainOutputs plain{};
+    /// With PopulationOptions::mean_outputs: of each candidate the mean over examples, fp32, as `reduce` makes it
+    /// (docs/kernels/reduce.md), with the same bits on every device and on the host. NaN of one that failed, or whose
+    /// mean is not finite.
+    std::vector<float> means{};
     /// By candidate: the first error of its host functions; empty where all went well. Its values are then meaningless.
     std::vector<std::optional<Error>> errors{};
     PopulationCounts counts{};
@@ -168,6 +174,13 @@ class PopulationEvaluator {
     [[nodiscard]] Result<PopulationOutputs> evaluate(const Perturbations& candidates);
     /// Errors: unknown groups (lists the known), another shape, values outside the bounds.
     [[nodiscard]] Result<PopulationOutputs> evaluate(std::span<const Candidate> candidates);
+    /// With PopulationOptions::mean_outputs: whether kernels make the means, and nothing that the host looks at says
+    /// which candidates fail, so that evaluate_into() can be asked.
+    [[nodiscard]] bool means_stay() const noexcept;
+    /// The same as evaluate(), but means stay on the device: those of members, from the first on, go to `means`, fp32
+    /// [members]. That of the centre (member -1), where it is among the candidates, is the one of PopulationOutputs.
+    /// Errors: evaluate()'s; means do not stay; a view of another size.
+    [[nodiscard]] Result<PopulationOutputs> evaluate_into(const Perturbations& candidates, const BufferView& means);
     /// For callers that deal candidates out themselves, as evolve does. These are the candidates, and each is evaluated
     /// `samples` times. The value is how many of them a worker takes at once. Errors: evaluate()'s.
     [[nodiscard]] Result<std::uint32_t> begin(const Perturbations& candidates, std::uint32_t samples = 1);

@@ -159,7 +159,8 @@ class System {
     Owned<Impl> impl_;
 };
 
-/// Rewards of evaluated outputs: the metric over each candidate, on the pool's threads where it may be.
+/// Rewards of evaluated outputs: the metric over each candidate, on the pool's threads where it may be; or the means
+/// that they are already.
 [[nodiscard]] Result<PopulationEvaluation> score_population(PopulationOutputs outputs, std::span<const Value> expected,
                                                             const Metric& metric);
 
