@@ -9,7 +9,7 @@
 #include "last_run.hpp"
 #include "options.hpp"
 #include "system_commands.hpp"
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/evolve/device_pool.hpp"
 #include "yolk/evolve/options.hpp"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/hyper/system.hpp"
 
 namespace yolk::hyper {

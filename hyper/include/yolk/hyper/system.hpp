@@ -22,7 +22,7 @@
 #include "yolk/hyper/traced_layers.hpp"
 
 namespace yolk {
-class Context;  // yolk/autotune/context.hpp
+class Context;  // yolk/context/context.hpp
 }
 
 namespace yolk::hyper {

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/dispatcher.hpp"

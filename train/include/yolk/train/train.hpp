@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/core/json_fwd.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/evolve/device_pool.hpp"

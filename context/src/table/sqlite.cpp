@@ -7,21 +7,25 @@
 #include <system_error>
 #include <thread>
 
+#include "sqlite_library.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/printable.hpp"
 #include "yolk/core/stop.hpp"
 #include "yolk/core/wait_notice.hpp"
 
-namespace yolk::autotune {
+namespace yolk {
 namespace {
 
 constexpr std::chrono::seconds kBusyLimit{20};
 constexpr std::chrono::milliseconds kBetweenTries{20};
 
+/// Of an open database.
+const SqliteLibrary& sqlite() noexcept { return SqliteLibrary::get(); }
+
 Error sqlite_error(sqlite3* database, int code, std::string_view what) {
-    const char* const path = database != nullptr ? sqlite3_db_filename(database, "main") : nullptr;
+    const char* const path = database != nullptr ? sqlite().db_filename(database, "main") : nullptr;
     return io_error(fmt::format("The tuning table '{}' cannot {}: {}.", path != nullptr ? path : "", what,
-                                database != nullptr ? sqlite3_errmsg(database) : sqlite3_errstr(code)),
+                                database != nullptr ? sqlite().errmsg(database) : sqlite().errstr(code)),
                     code);
 }
 
@@ -72,29 +76,32 @@ bool says_read_only(int code) noexcept {
     return primary == SQLITE_CANTOPEN || primary == SQLITE_READONLY;
 }
 
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const noexcept { sqlite().finalize(statement); }
+void Database::Close::operator()(sqlite3* database) const noexcept { sqlite().close_v2(database); }
+
 Statement& Statement::bind(std::string_view text) noexcept {
-    sqlite3_bind_text64(statement_.get(), ++bound_, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+    sqlite().bind_text64(statement_.get(), ++bound_, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
     return *this;
 }
 Statement& Statement::bind(std::int64_t number) noexcept {
-    sqlite3_bind_int64(statement_.get(), ++bound_, number);
+    sqlite().bind_int64(statement_.get(), ++bound_, number);
     return *this;
 }
 Statement& Statement::bind(double number) noexcept {
-    sqlite3_bind_double(statement_.get(), ++bound_, number);
+    sqlite().bind_double(statement_.get(), ++bound_, number);
     return *this;
 }
 Statement& Statement::bind(const std::optional<double>& number) noexcept {
     if (number) return bind(*number);
-    sqlite3_bind_null(statement_.get(), ++bound_);
+    sqlite().bind_null(statement_.get(), ++bound_);
     return *this;
 }
 
 Result<bool> Statement::step() {
-    const int code = sqlite3_step(statement_.get());
+    const int code = sqlite().step(statement_.get());
     if (code == SQLITE_ROW) return true;
     if (code == SQLITE_DONE) return false;
-    return sqlite_error(sqlite3_db_handle(statement_.get()), code, "be read or written");
+    return sqlite_error(sqlite().db_handle(statement_.get()), code, "be read or written");
 }
 
 Result<void> Statement::run() {
@@ -105,48 +112,49 @@ Result<void> Statement::run() {
 }
 
 void Statement::reset() noexcept {
-    sqlite3_reset(statement_.get());
+    sqlite().reset(statement_.get());
     bound_ = 0;
 }
 
 std::string Statement::text(int column) const {
-    const unsigned char* const text = sqlite3_column_text(statement_.get(), column);
-    const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
+    const unsigned char* const text = sqlite().column_text(statement_.get(), column);
+    const auto size = static_cast<std::size_t>(sqlite().column_bytes(statement_.get(), column));
     return text == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(text), size);
 }
-std::int64_t Statement::integer(int column) const noexcept { return sqlite3_column_int64(statement_.get(), column); }
+std::int64_t Statement::integer(int column) const noexcept { return sqlite().column_int64(statement_.get(), column); }
 std::optional<double> Statement::real(int column) const noexcept {
-    const int type = sqlite3_column_type(statement_.get(), column);
+    const int type = sqlite().column_type(statement_.get(), column);
     if (type != SQLITE_FLOAT && type != SQLITE_INTEGER) return std::nullopt;
-    return sqlite3_column_double(statement_.get(), column);
+    return sqlite().column_double(statement_.get(), column);
 }
 
 Result<Database> Database::open(const std::filesystem::path& path, OpenMode mode) {
     YOLK_TRY_VOID(check_regular_file(path));  // SQLite would block on a named pipe
+    YOLK_TRY_VOID(SqliteLibrary::load());
     const int create = mode == OpenMode::Create ? SQLITE_OPEN_CREATE : 0;
     const bool unchanging = mode == OpenMode::Unchanging;
     const int access = unchanging ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE | create;
     const std::string name = unchanging ? unchanging_uri(path) : path.string();
     sqlite3* raw = nullptr;
-    const int code = sqlite3_open_v2(name.c_str(), &raw, access | SQLITE_OPEN_NOMUTEX, nullptr);
+    const int code = sqlite().open_v2(name.c_str(), &raw, access | SQLITE_OPEN_NOMUTEX, nullptr);
     Database database;
     database.database_.reset(raw);
     if (code != SQLITE_OK) {
-        const int cause = raw != nullptr ? sqlite3_system_errno(raw) : 0;
-        const std::string words = cause != 0 ? std::generic_category().message(cause) : sqlite3_errstr(code);
+        const int cause = raw != nullptr ? sqlite().system_errno(raw) : 0;
+        const std::string words = cause != 0 ? std::generic_category().message(cause) : sqlite().errstr(code);
         return io_error(fmt::format("The tuning table cannot be opened at '{}': {}. Name another place in $YOLK_TABLE.",
                                     shown(path), words),
                         code);
     }
-    sqlite3_extended_result_codes(raw, 1);
+    sqlite().extended_result_codes(raw, 1);
     database.busy_ = std::make_unique<Busy>(Busy{.path = path});
-    sqlite3_busy_handler(raw, &Busy::again, database.busy_.get());
+    sqlite().busy_handler(raw, &Busy::again, database.busy_.get());
     return database;
 }
 
 Result<Statement> Database::prepare(std::string_view sql) const {
     sqlite3_stmt* raw = nullptr;
-    const int code = sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &raw, nullptr);
+    const int code = sqlite().prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &raw, nullptr);
     Statement statement;
     statement.statement_.reset(raw);
     if (code != SQLITE_OK) return sqlite_error(database_.get(), code, "be read or written");
@@ -154,7 +162,7 @@ Result<Statement> Database::prepare(std::string_view sql) const {
 }
 
 Result<void> Database::execute(const char* sql) const {
-    const int code = sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr);
+    const int code = sqlite().exec(database_.get(), sql, nullptr, nullptr, nullptr);
     if (code != SQLITE_OK) return sqlite_error(database_.get(), code, "be read or written");
     return {};
 }
@@ -173,4 +181,4 @@ Result<void> Transaction::commit() {
     return committed;
 }
 
-}  // namespace yolk::autotune
+}  // namespace yolk

@@ -16,7 +16,7 @@
 #include "yolk/runtime/tuning_space.hpp"
 #include "yolk/runtime/tuning_table.hpp"
 
-namespace yolk::autotune {
+namespace yolk {
 
 /// 64, 0.5, -1 or ROWS. Equal numbers are equal values, whichever type they come from.
 class KnobValue {
@@ -77,4 +77,4 @@ struct KnobMeaning {
 /// Of kernels of Yolk's own. Nothing where a value is not an integer from 0 on.
 [[nodiscard]] std::optional<NamedConfiguration> plain_configuration(const StoredConfiguration& configuration);
 
-}  // namespace yolk::autotune
+}  // namespace yolk

@@ -12,7 +12,7 @@
 #include "sqlite.hpp"
 #include "yolk/core/json_fwd.hpp"
 
-namespace yolk::autotune {
+namespace yolk {
 
 /// A table of another version is refused (docs/adr/0044). The version rises where a column means something else; rows
 /// that say something new, and columns that are added, need none: what a Yolk cannot read, it passes over and keeps.
@@ -47,4 +47,4 @@ enum class TableState { Good, Empty, Damaged, OtherVersion, Foreign };
 /// Error (Io): cannot be renamed.
 [[nodiscard]] Result<void> set_aside(const std::filesystem::path& path, bool thorough);
 
-}  // namespace yolk::autotune
+}  // namespace yolk

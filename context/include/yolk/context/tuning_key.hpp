@@ -8,7 +8,7 @@
 #include "yolk/runtime/device_info.hpp"
 #include "yolk/runtime/tuning_space.hpp"
 
-namespace yolk::autotune {
+namespace yolk {
 
 /// A device in two parts. With equal `device` and another `driver` it is the same hardware under other software:
 /// results are good guesses there, no more.
@@ -40,4 +40,4 @@ struct TuningKey {
 /// "matmul exact f32 f32 f32 [512, 512, 512, 1]".
 [[nodiscard]] std::string shape_text(std::string_view family, const TuningShape& shape);
 
-}  // namespace yolk::autotune
+}  // namespace yolk

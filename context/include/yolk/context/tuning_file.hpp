@@ -11,13 +11,13 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/autotune/knob_value.hpp"
-#include "yolk/autotune/tuning_key.hpp"
+#include "yolk/context/knob_value.hpp"
+#include "yolk/context/tuning_key.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/tuning_table.hpp"
 
-namespace yolk::autotune {
+namespace yolk {
 
 /// $YOLK_TABLE, else tuning.sqlite in default_cache_folder(); empty where there is no such folder.
 [[nodiscard]] std::filesystem::path default_table_path();
@@ -42,7 +42,7 @@ inline constexpr std::string_view kWrongResult = "Wrong result: ";
 
 struct TuningSample {
     StoredConfiguration configuration;
-    double milliseconds = 0.0;  ///< kInvalidCost where it failed
+    double milliseconds = 0.0;  ///< infinite where it failed
     std::string reason{};       ///< why; begins with kWrongResult where it ran and gave wrong results
     SampleStage stage = SampleStage::Search;
 };
@@ -107,7 +107,8 @@ class TuningFile {
 [[nodiscard]] Result<void> check_tuning_table(const std::filesystem::path& path);
 
 /// Reads the table at `path` (empty, or none there: nothing happens) and gives the device what it may take. How many
-/// choices. A table that cannot be read is a notice, not an error: it is a cache.
+/// choices. A table that cannot be read is a notice, not an error: it is a cache. Without SQLite's library it is a
+/// warning.
 std::size_t load_tuning(const Device& device, const std::filesystem::path& path);
 
 /// As JSON: {"tile": 8}. Parsing gives nothing for what is no such object.
@@ -116,4 +117,4 @@ std::size_t load_tuning(const Device& device, const std::filesystem::path& path)
 /// For people: "tile 8, splits 2".
 [[nodiscard]] std::string values_text(const StoredConfiguration& configuration);
 
-}  // namespace yolk::autotune
+}  // namespace yolk

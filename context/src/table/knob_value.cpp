@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/knob_value.hpp"
+#include "yolk/context/knob_value.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +10,7 @@
 
 #include "yolk/core/json.hpp"
 
-namespace yolk::autotune {
+namespace yolk {
 namespace {
 
 constexpr double kExactWhole = 9007199254740992.0;  // 2^53: from here on not every integer is a double
@@ -185,4 +185,4 @@ std::optional<NamedConfiguration> plain_configuration(const StoredConfiguration&
     return plain;
 }
 
-}  // namespace yolk::autotune
+}  // namespace yolk

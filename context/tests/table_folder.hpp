@@ -12,9 +12,9 @@
 #include <filesystem>
 #include <string>
 
-#include "yolk/autotune/tuning_file.hpp"
+#include "yolk/context/tuning_file.hpp"
 
-namespace yolk::autotune {
+namespace yolk {
 
 class TableFolder : public ::testing::Test {
    protected:
@@ -54,4 +54,4 @@ inline TuningChoice some_choice(const TuningKey& key, std::uint32_t rows, double
             .evaluations = 7};
 }
 
-}  // namespace yolk::autotune
+}  // namespace yolk

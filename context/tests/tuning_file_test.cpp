@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/tuning_file.hpp"
+#include "yolk/context/tuning_file.hpp"
 
 #include <gmock/gmock.h>
 #include <sqlite3.h>
@@ -9,16 +9,16 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <random>
 
 #include "table_folder.hpp"
-#include "yolk/autotune/surface.hpp"
-#include "yolk/autotune/tuning_transfer.hpp"
+#include "yolk/context/tuning_transfer.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/primitives/reduce.hpp"
 #include "yolk/testing/device_test.hpp"
 
-namespace yolk::autotune {
+namespace yolk {
 namespace {
 
 using ::testing::SizeIs;
@@ -56,7 +56,7 @@ TEST_F(tuning_file, keeps_choices_samples_and_quarantine) {
         EXPECT_TRUE(written);
         ASSERT_OK(file.add(key, {.configuration = {{"rows_per_workgroup", 8}}, .milliseconds = 1.5}));
         ASSERT_OK(file.add(key, {.configuration = {{"rows_per_workgroup", 4}},
-                                 .milliseconds = kInvalidCost,
+                                 .milliseconds = std::numeric_limits<double>::infinity(),
                                  .reason = "wrong",
                                  .stage = SampleStage::Final}));
         ASSERT_OK(file.quarantine({key, {{"rows_per_workgroup", 4}}, "wrong"}));
@@ -70,7 +70,7 @@ TEST_F(tuning_file, keeps_choices_samples_and_quarantine) {
     ASSERT_OK_AND_ASSIGN(const auto samples, file.samples(key));
     ASSERT_THAT(samples, SizeIs(2));
     EXPECT_EQ(samples[0].milliseconds, 1.5);
-    EXPECT_EQ(samples[1].milliseconds, kInvalidCost);
+    EXPECT_EQ(samples[1].milliseconds, std::numeric_limits<double>::infinity());
     EXPECT_EQ(samples[1].reason, "wrong");
     EXPECT_EQ(samples[1].stage, SampleStage::Final);
     ASSERT_OK_AND_ASSIGN(const auto others, file.samples(some_key(513)));
@@ -369,4 +369,4 @@ TEST_F(tuning_file, exports_of_another_version_are_refused) {
 }
 
 }  // namespace
-}  // namespace yolk::autotune
+}  // namespace yolk

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include "yolk/autotune/tuning_key.hpp"
+#include "yolk/context/tuning_key.hpp"
 
-namespace yolk::autotune {
+namespace yolk {
 
 /// "NVIDIA Ampere GA10x", "AMD RDNA 2", "CPU driver 10005:0000". A GPU's is known by its vendor and the block of device
 /// ids that the vendor gave to the architecture; empty where the block is not in our table: no claim is made then. A
@@ -20,4 +20,4 @@ namespace yolk::autotune {
 /// The same driver in the same version and the same subgroup size, whatever device it drives.
 [[nodiscard]] bool same_driver(const DeviceKey& a, const DeviceKey& b);
 
-}  // namespace yolk::autotune
+}  // namespace yolk

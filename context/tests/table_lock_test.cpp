@@ -7,11 +7,11 @@
 #include <thread>
 
 #include "table_folder.hpp"
-#include "yolk/autotune/tuning_file.hpp"
+#include "yolk/context/tuning_file.hpp"
 #include "yolk/core/stop.hpp"
 #include "yolk/testing/device_test.hpp"
 
-namespace yolk::autotune {
+namespace yolk {
 namespace {
 
 using std::chrono::milliseconds;
@@ -71,4 +71,4 @@ TEST_F(table_lock, is_not_waited_for_once_the_process_is_asked_to_end) {
 }
 
 }  // namespace
-}  // namespace yolk::autotune
+}  // namespace yolk

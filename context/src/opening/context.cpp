@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 
 #include <fmt/format.h>
 
 #include <cstdlib>
 
-#include "yolk/autotune/tuning_file.hpp"
+#include "yolk/context/tuning_file.hpp"
 #include "yolk/core/printable.hpp"
 #include "yolk/runtime/device_selection.hpp"
 #include "yolk/runtime/hang_limit.hpp"
@@ -39,10 +39,9 @@ Result<void> check_context_options(const ContextOptions& options) {
 /// The place of the table. One that the caller or $YOLK_TABLE names must hold a table of ours, if anything; what lies
 /// in the default place is a cache, of which a notice is enough.
 Result<std::filesystem::path> table_of(const ContextOptions& options) {
-    std::filesystem::path path = options.tuning_table.empty() ? autotune::default_table_path() : options.tuning_table;
+    std::filesystem::path path = options.tuning_table.empty() ? default_table_path() : options.tuning_table;
     const char* named = std::getenv("YOLK_TABLE");  // NOLINT(concurrency-mt-unsafe): nothing of ours sets variables
-    if (!options.tuning_table.empty() || (named != nullptr && *named != '\0'))
-        YOLK_TRY_VOID(autotune::check_tuning_table(path));
+    if (!options.tuning_table.empty() || (named != nullptr && *named != '\0')) YOLK_TRY_VOID(check_tuning_table(path));
     return path;
 }
 
@@ -94,7 +93,7 @@ Result<Context> Context::create(const Instance& instance, const ContextOptions& 
     YOLK_TRY_VOID(set_hang_limit(device, options.hang_limit));
     YOLK_TRY_VOID(probe(device));  // plans respect what it finds
     YOLK_TRY_VOID(check_execution(device, options));
-    if (options.tuning) autotune::load_tuning(device, table);
+    if (options.tuning) load_tuning(device, table);
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     return Context(std::make_shared<Impl>(Impl{instance, std::move(device), std::move(dispatcher), options.label}));
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/knob_value.hpp"
+#include "yolk/context/knob_value.hpp"
 
 #include <gmock/gmock.h>
 
-#include "yolk/autotune/tuning_file.hpp"
+#include "yolk/context/tuning_file.hpp"
 #include "yolk/core/json.hpp"
 
-namespace yolk::autotune {
+namespace yolk {
 namespace {
 
 using ::testing::ElementsAre;
@@ -90,4 +90,4 @@ TEST(knob_value, finds_what_is_stored_in_another_list) {
 }
 
 }  // namespace
-}  // namespace yolk::autotune
+}  // namespace yolk

@@ -17,7 +17,7 @@
 #include "yolk/core/owned.hpp"
 #include "yolk/core/result.hpp"
 
-namespace yolk::autotune {
+namespace yolk {
 
 /// Whether a code of SQLite's says that the file's bytes are wrong, not that it could not be read just now.
 [[nodiscard]] bool says_damaged(int code) noexcept;
@@ -60,7 +60,7 @@ class Statement {
    private:
     friend class Database;
     struct Finalize {
-        void operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
+        void operator()(sqlite3_stmt* statement) const noexcept;
     };
     std::unique_ptr<sqlite3_stmt, Finalize> statement_;
     int bound_ = 0;
@@ -83,7 +83,7 @@ class Database {
 
    private:
     struct Close {
-        void operator()(sqlite3* database) const noexcept { sqlite3_close_v2(database); }
+        void operator()(sqlite3* database) const noexcept;
     };
     struct Busy;
     Owned<Busy> busy_;  ///< the database refers to it
@@ -105,4 +105,4 @@ class Transaction {
     const Database* database_;
 };
 
-}  // namespace yolk::autotune
+}  // namespace yolk

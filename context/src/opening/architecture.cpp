@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks of device ids, held against the public list of PCI ids (pci-ids.ucw.cz, of 2023): every chip that it lists in
 // a block is of the architecture. Blocks with chips of several architectures, and newer ones, are left out.
-#include "yolk/autotune/architecture.hpp"
+#include "yolk/context/architecture.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <optional>
 #include <string_view>
 
-namespace yolk::autotune {
+namespace yolk {
 namespace {
 
 struct Block {
@@ -100,4 +100,4 @@ bool same_architecture(const DeviceKey& a, const DeviceKey& b) {
 
 bool same_driver(const DeviceKey& a, const DeviceKey& b) { return software_of(a.driver) == software_of(b.driver); }
 
-}  // namespace yolk::autotune
+}  // namespace yolk

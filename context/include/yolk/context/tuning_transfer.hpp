@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/autotune/tuning_file.hpp"
+#include "yolk/context/tuning_file.hpp"
 #include "yolk/core/json_fwd.hpp"
 #include "yolk/core/result.hpp"
 
-namespace yolk::autotune {
+namespace yolk {
 
 // Reading gives nothing for what is none, or damaged.
 [[nodiscard]] Json configuration_json(const StoredConfiguration& configuration);
@@ -31,4 +31,4 @@ struct Imported {
 /// Error (BadInput): not such a text, or of another version; `name` stands for it in messages.
 [[nodiscard]] Result<Imported> import_text(std::string_view text, std::string_view name);
 
-}  // namespace yolk::autotune
+}  // namespace yolk

@@ -18,7 +18,7 @@
 #include "yolk/core/printable.hpp"
 #include "yolk/core/text_file.hpp"
 
-namespace yolk::autotune {
+namespace yolk {
 namespace {
 
 constexpr std::int64_t kApplicationId = 0x596F6C6B;  // "Yolk"
@@ -206,4 +206,4 @@ Result<void> set_aside(const std::filesystem::path& path, bool thorough) {
     return {};
 }
 
-}  // namespace yolk::autotune
+}  // namespace yolk

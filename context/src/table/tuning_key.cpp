@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/tuning_key.hpp"
+#include "yolk/context/tuning_key.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,7 +13,7 @@
 #include "yolk/core/text_file.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
-namespace yolk::autotune {
+namespace yolk {
 namespace {
 
 std::string processor_model() {
@@ -98,4 +98,4 @@ std::string shape_text(std::string_view family, const TuningShape& shape) {
                        fmt::join(shape.extents, ", "));
 }
 
-}  // namespace yolk::autotune
+}  // namespace yolk

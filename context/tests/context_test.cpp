@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -70,9 +70,9 @@ class context : public ::yolk::testing::DeviceTest {
     }
     [[nodiscard]] Result<void> write_table(const Configuration& configuration) const {
         const TuningSpace space = space_of(device().usable_info(), kContextDoubling).space();
-        YOLK_TRY(const autotune::TuningFile file, autotune::TuningFile::open(table()));
-        YOLK_TRY_VOID(file.put({.key = autotune::tuning_key(device().info(), space),
-                                .configuration = autotune::stored_configuration(space, configuration),
+        YOLK_TRY(const TuningFile file, TuningFile::open(table()));
+        YOLK_TRY_VOID(file.put({.key = tuning_key(device().info(), space),
+                                .configuration = stored_configuration(space, configuration),
                                 .milliseconds = 1.0,
                                 .heuristic_milliseconds = 2.0},
                                std::nullopt));

@@ -6,7 +6,7 @@
 #include "table_folder.hpp"
 #include "yolk/testing/device_test.hpp"
 
-namespace yolk::autotune {
+namespace yolk {
 namespace {
 
 using table_read_only = TableFolder;
@@ -52,4 +52,4 @@ TEST_F(table_read_only, a_table_in_a_folder_that_may_only_be_read_is_read) {
 }
 
 }  // namespace
-}  // namespace yolk::autotune
+}  // namespace yolk

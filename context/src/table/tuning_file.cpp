@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/tuning_file.hpp"
+#include "yolk/context/tuning_file.hpp"
 
 #include <fmt/format.h>
 
@@ -7,21 +7,21 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <ranges>
 #include <span>
 #include <tuple>
 
 #include "sqlite.hpp"
 #include "table_schema.hpp"
-#include "yolk/autotune/architecture.hpp"
-#include "yolk/autotune/surface.hpp"
-#include "yolk/autotune/tuning_transfer.hpp"
+#include "yolk/context/architecture.hpp"
+#include "yolk/context/tuning_transfer.hpp"
 #include "yolk/core/hash.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/core/printable.hpp"
 
-namespace yolk::autotune {
+namespace yolk {
 namespace {
 
 std::int64_t now() {
@@ -219,7 +219,7 @@ Result<std::vector<TuningSample>> TuningFile::samples(const TuningKey& key) cons
         const bool measured = is_time(time) && *time > 0.0;
         if (!configuration) return std::nullopt;
         return TuningSample{.configuration = std::move(*configuration),
-                            .milliseconds = measured ? *time : kInvalidCost,
+                            .milliseconds = measured ? *time : std::numeric_limits<double>::infinity(),
                             .reason = row.text(2),
                             .stage = row.text(3) == "final" ? SampleStage::Final : SampleStage::Search};
     });
@@ -360,7 +360,7 @@ std::size_t load_tuning(const Device& device, const std::filesystem::path& path)
     if (!table && says_damaged(table.error().native)) {
         if (Result<void> renamed = set_aside(path, true); renamed) return 0;
     }
-    if (!table && table.error().kind == ErrorKind::BadInput) {
+    if (!table && (table.error().kind == ErrorKind::BadInput || table.error().kind == ErrorKind::Unsupported)) {
         log_warning("No tuning is taken: " + table.error().message);
         return 0;
     }
@@ -373,4 +373,4 @@ std::size_t load_tuning(const Device& device, const std::filesystem::path& path)
     return count;
 }
 
-}  // namespace yolk::autotune
+}  // namespace yolk

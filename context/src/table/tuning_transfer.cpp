@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/tuning_transfer.hpp"
+#include "yolk/context/tuning_transfer.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "table_schema.hpp"
 #include "yolk/core/json.hpp"
 
-namespace yolk::autotune {
+namespace yolk {
 namespace {
 
 constexpr int kTransferVersion = 2;
@@ -125,4 +125,4 @@ Result<Imported> import_text(std::string_view text, std::string_view name) {
     return imported;
 }
 
-}  // namespace yolk::autotune
+}  // namespace yolk
