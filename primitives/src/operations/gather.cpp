@@ -62,8 +62,6 @@ void record_gather(Recorder& recorder, const BindingsOf<GatherDesc>& binding, co
                           .table_rows = desc.table_rows,
                           .columns = columns,
                           .id_count = desc.id_count,
-                          .first_id = 0,
-                          .end_id = desc.id_count,
                           .table_stride = desc.shared_table ? 0 : desc.table_rows * columns,
                           .ids_stride = desc.shared_ids ? 0 : desc.id_count,
                           .values_stride = desc.id_count * columns,

@@ -11,7 +11,7 @@
 namespace yolk {
 namespace {
 
-namespace abi_ga = abi::gather;
+namespace abi_sc = abi::scatter;
 
 // Three loads and a store that depend on each other, an addition with its flushes.
 constexpr std::uint64_t kIdCost = 16;
@@ -57,8 +57,8 @@ Result<PipelinesOf<ScatterDesc>> build_scatter(const Device& device, const Scatt
         static_cast<std::uint32_t>(std::min<std::uint64_t>(desc.config->ids_per_dispatch, iterations_within(budget)));
     if (made.chunk == 0) return bad_input("[scatter] needs one loop iteration; the device's loop limit is below that.");
     const std::array constants{
-        SpecConstant{abi_ga::kSpecWorkgroupSize, desc.config->workgroup_size},
-        SpecConstant{abi_ga::kSpecMode, static_cast<std::uint32_t>(desc.mode)},
+        SpecConstant{abi_sc::kSpecWorkgroupSize, desc.config->workgroup_size},
+        SpecConstant{abi_sc::kSpecMode, static_cast<std::uint32_t>(desc.mode)},
     };
     const auto& kernel = desc.config->elements_per_load == 1 ? kernels::kScatter : kernels::kScatterQuads;
     YOLK_TRY(made.pipeline, device.pipeline(kernel, constants));
@@ -77,22 +77,21 @@ Result<BindingsOf<ScatterDesc>> bind_scatter(const Device& device, const Scatter
 void record_scatter(Recorder& recorder, const BindingsOf<ScatterDesc>& bindings, const ScatterDesc& desc) noexcept {
     const std::uint32_t width = desc.config->elements_per_load;
     const std::uint32_t columns = desc.columns / width;
-    abi_ga::Params params{
+    abi_sc::Params params{
         .members = desc.members,
-        .table_rows = desc.target_rows,
+        .target_rows = desc.target_rows,
         .columns = columns,
-        .id_count = desc.id_count,
         .first_id = 0,
         .end_id = 0,
-        .table_stride = desc.target_rows * columns,
+        .target_stride = desc.target_rows * columns,
         .ids_stride = desc.shared_ids ? 0 : desc.id_count,
         .values_stride = desc.shared_values ? 0 : desc.id_count * columns,
     };
     const LinearGrid grid = grid_of(std::uint64_t{desc.members} * columns, desc.config->workgroup_size,
                                     kIdCost * width * std::min(bindings.chunk, desc.id_count));
-    while (params.first_id < params.id_count) {
+    while (params.first_id < desc.id_count) {
         if (params.first_id != 0) recorder.barrier(Barrier::ComputeToCompute);
-        params.end_id = params.first_id + std::min(bindings.chunk, params.id_count - params.first_id);
+        params.end_id = params.first_id + std::min(bindings.chunk, desc.id_count - params.first_id);
         recorder.dispatch(bindings.binding, params, grid);
         params.first_id = params.end_id;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// scatter: table[m, ids[m, i], :] = values[m, i, :], or += (MODE), for i = first_id ... end_id - 1 in that order: of
-// equal ids the last one stays, or all are added one after the other. Ids not below table_rows write nothing and are
-// counted into status[0], once for each member and i. Bindings, constants: yolk/abi/gather.h. No scratch.
+// scatter: target[m, ids[m, i], :] = values[m, i, :], or += (MODE), for i = first_id ... end_id - 1 in that order: of
+// equal ids the last one stays, or all are added one after the other. Ids not below target_rows write nothing and are
+// counted into status[0], once for each member and i. Bindings, constants: yolk/abi/scatter.h. No scratch.
 // Work: one invocation owns a column (SCATTER_QUADS: four) of a member and walks i, so that no two write the same
 // element; grid folded over x and y. No subgroup assumption, no shared memory.
 // Exactness: assigning is class E. Adding is class P by the product rule: both operands are read as zero below 2^-100,
@@ -10,7 +10,7 @@
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/gather.h"
+#include "yolk/abi/scatter.h"
 #include "yolk/exact/exact_elementwise.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
@@ -23,7 +23,7 @@ layout(constant_id = kSpecMode) const uint MODE = 0;
 #define Words uint
 #endif
 
-layout(set = 0, binding = kBindTable, scalar) restrict buffer Table { Words values[]; } table_;
+layout(set = 0, binding = kBindTarget, scalar) restrict buffer Target { Words values[]; } target_;
 layout(set = 0, binding = kBindIds, scalar) readonly restrict buffer Ids { uint values[]; } ids_;
 layout(set = 0, binding = kBindValues, scalar) readonly restrict buffer Values { Words values[]; } values_;
 layout(set = 0, binding = kBindStatus, scalar) restrict buffer Status { uint out_of_range; } status_;
@@ -47,10 +47,10 @@ void main() {
     uint out_of_range = 0u;
     for (uint i = params.first_id; i < params.end_id; ++i) {
         uint id = ids_.values[member * params.ids_stride + i];
-        if (id < params.table_rows) {
-            uint place = member * params.table_stride + id * params.columns + column;
+        if (id < params.target_rows) {
+            uint place = member * params.target_stride + id * params.columns + column;
             Words value = values_.values[member * params.values_stride + i * params.columns + column];
-            table_.values[place] = MODE == kScatterAdd ? sum(table_.values[place], value) : value;
+            target_.values[place] = MODE == kModeAdd ? sum(target_.values[place], value) : value;
         } else {
             ++out_of_range;
         }
