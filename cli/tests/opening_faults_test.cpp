@@ -49,7 +49,8 @@ class opening_faults : public ::testing::Test {
    protected:
     void SetUp() override {
         folder_ = std::filesystem::temp_directory_path() / ("yolk-opening-" + std::to_string(::getpid()));
-        ::setenv("YOLK_CACHE", (folder_ / "cache").c_str(), 1);
+        ::setenv("YOLK_CACHE", YOLK_KEPT_KERNELS, 1);
+        ::setenv("YOLK_TABLE", (folder_ / "tuning.sqlite").c_str(), 1);
     }
     void TearDown() override { std::filesystem::remove_all(folder_); }
     /// Devices are made anew, under an injector of the run's own.

@@ -47,8 +47,8 @@ struct FoundLog {
     std::filesystem::path file{};
     std::string system{};  ///< whose search it is of; empty: it is of a policy's training
 };
-/// `given`: a log, or the folder that has it as log.yolk. Errors: a log that is missing, foreign, damaged, or of a later
-/// version.
+/// `given`: a log, or the folder that has it as log.yolk. Errors: a log that is missing, foreign, damaged, or of a
+/// later version.
 [[nodiscard]] Result<FoundLog> find_log(const std::filesystem::path& given);
 
 /// Called after each generation with the number applied and how many there are to be; returning false ends the replay
