@@ -111,8 +111,9 @@ Result<bool> DrawnExamples::draw(std::uint32_t step, std::span<const std::string
 Result<void> SystemObjective::trace_training(std::span<const Example> examples) {
     DrawnExamples::Scored scored;
     if (metric_->on_device) {
-        scored = [this](const TracedExample& traced, const Value& expected) {
-            return scored_example(traced, *metric_, expected);
+        scored = [this](const TracedExample& traced, const Value& expected) -> Result<TracedExample> {
+            YOLK_TRY(const std::vector<std::string> varying, searched_groups());
+            return scored_example(traced, *metric_, expected, varying);
         };
     }
     YOLK_TRY(drawn_,

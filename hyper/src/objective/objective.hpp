@@ -140,6 +140,8 @@ class SystemObjective {
     };
     SystemObjective(System& system, const Metric& metric, const OptimizeOptions& options)
         : system_(&system), metric_(&metric), options_(options) {}
+    /// Once tracing has registered every hyperfunction.
+    [[nodiscard]] Result<std::vector<std::string>> searched_groups() const;
     [[nodiscard]] Result<void> prepare(std::span<const Example> examples, Prepared& prepared);
     [[nodiscard]] Result<void> plan(Prepared& prepared);
     [[nodiscard]] Result<std::vector<Candidate>> candidates_at(std::span<const float> points,

@@ -9,17 +9,20 @@
 
 namespace yolk::hyper {
 
+Result<std::vector<std::string>> SystemObjective::searched_groups() const {
+    YOLK_TRY(const ParameterSet set, working_set(system_->parameters(), options_.evolution));
+    return optimized_groups(set);
+}
+
 Result<void> SystemObjective::prepare(std::span<const Example> examples, Prepared& prepared) {
     // What candidates change is computed for each of them; the traces need not have it.
-    const auto searched = [this]() -> Result<std::vector<std::string>> {
-        YOLK_TRY(const ParameterSet set, working_set(system_->parameters(), options_.evolution));
-        return optimized_groups(set);
-    };
+    const auto searched = [this] { return searched_groups(); };
     YOLK_TRY(prepared.traced, system_->trace_all(examples, searched));
+    YOLK_TRY(const std::vector<std::string> varying, searched());
     for (std::size_t i = 0; i < examples.size(); ++i) {
         prepared.expected.push_back(examples[i].expected);
         if (!metric_->on_device) continue;
-        auto scored = scored_example(prepared.traced[i], *metric_, examples[i].expected);
+        auto scored = scored_example(prepared.traced[i], *metric_, examples[i].expected, varying);
         if (!scored) return std::move(scored).error().while_doing(fmt::format("scoring example {}", i));
         prepared.traced[i] = *std::move(scored);
     }

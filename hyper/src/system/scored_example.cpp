@@ -53,9 +53,10 @@ Result<Atom> as_reward(const Metric& metric, GraphBuilder& builder, const Atom& 
     return builder.apply("reshape", {given}, {{"shape", std::vector<std::int64_t>{1}}});
 }
 
-/// Of equations from `first` on, those that depend on no parameter.
-Result<void> evaluate_data(TracedExample& example, std::size_t first) {
-    const std::vector<bool> varies = dependents_of(example.graph);
+/// Of equations from `first` on, those that depend on none of the groups (not given: on no parameter).
+Result<void> evaluate_data(TracedExample& example, std::size_t first,
+                           std::optional<std::span<const std::string>> varying) {
+    const std::vector<bool> varies = dependents_of(example.graph, varying);
     for (std::size_t i = first; i < example.graph.equations.size(); ++i) {
         const Equation& equation = example.graph.equations[i];
         if (std::ranges::any_of(equation.results, [&](VariableId id) { return varies[id.value]; })) continue;
@@ -93,7 +94,8 @@ Result<ScoredOutputs> scored_outputs(const Graph& graph, const Metric& metric) {
                      metric.field, names.empty() ? "one output, without a name" : names);
 }
 
-Result<TracedExample> scored_example(const TracedExample& example, const Metric& metric, const Value& expected) {
+Result<TracedExample> scored_example(const TracedExample& example, const Metric& metric, const Value& expected,
+                                     std::optional<std::span<const std::string>> varying) {
     if (!metric.traced) {
         return bad_input(
             "Metric '{}' has no form over traced values, so it has no derivative. Take numeric_distance(), "
@@ -128,7 +130,7 @@ Result<TracedExample> scored_example(const TracedExample& example, const Metric&
         if (const auto* variable = std::get_if<VariableId>(&to)) scored.values[variable->value] = example.values[id];
     }
     YOLK_TRY(scored.values[wanted.value], conformed(expected, wanted_type));
-    YOLK_TRY_VOID(evaluate_data(scored, graph.equations.size()));
+    YOLK_TRY_VOID(evaluate_data(scored, graph.equations.size(), varying));
     return scored;
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,8 +26,10 @@ struct ScoredOutputs {
 [[nodiscard]] Result<ScoredOutputs> scored_outputs(const Graph& graph, const Metric& metric);
 
 /// `example` with one more input, kExpectedInput, and the reward, a tensor [1], as its one output. Values of what
-/// depends on a parameter are left out. Errors: the metric's; a metric without a traced form.
+/// depends on the groups in `varying` (not given: on any parameter) are left out, and need not be in `example`. Errors:
+/// the metric's; a metric without a traced form.
 [[nodiscard]] Result<TracedExample> scored_example(const TracedExample& example, const Metric& metric,
-                                                   const Value& expected);
+                                                   const Value& expected,
+                                                   std::optional<std::span<const std::string>> varying = std::nullopt);
 
 }  // namespace yolk::hyper

@@ -183,7 +183,7 @@ Result<PopulationEvaluation> System::evaluate_population(std::span<const Candida
     YOLK_TRY(std::vector<TracedExample> traces, trace_all(examples));
     if (metric.on_device) {
         for (std::size_t i = 0; i < traces.size(); ++i) {
-            auto scored = scored_example(traces[i], metric, examples[i].expected);
+            auto scored = scored_example(traces[i], metric, examples[i].expected, std::span<const std::string>());
             if (!scored) return std::move(scored).error().while_doing(fmt::format("scoring example {}", i));
             traces[i] = *std::move(scored);
         }
