@@ -89,7 +89,7 @@ Result<void> time_evaluator(benchmark::State& state, BenchDevice& on, const Size
     YOLK_TRY(hyper::HostPool pool, hyper::HostPool::create());
     YOLK_TRY(hyper::PopulationEvaluator evaluator,
              hyper::PopulationEvaluator::create(
-                 {.dispatcher = &on.dispatcher, .pool = &pool}, setup.traces, setup.system.parameters(),
+                 {.devices = on.dispatcher, .pool = &pool}, setup.traces, setup.system.parameters(),
                  {.max_batch_size = chunk * sizes.examples, .determinism = determinism, .plain_outputs = true}));
     hyper::PopulationCounts counts;
     YOLK_TRY_VOID(evaluate_members(evaluator, setup, 0, members, counts));

@@ -84,7 +84,7 @@ Result<int> run_replay(const ReplayFlags& flags) {
     };
     Place place;
     const auto replay = [&]() -> Result<train::ReplayOutcome> {
-        if (flags.twin) return train::replay_twin(flags.log, options, progress);
+        if (flags.twin) return train::replay(evolve::Devices::none(), flags.log, options, progress);
         YOLK_TRY(const Context context, open_context(flags.common));
         place = {.device = context.device().info().name, .driver = driver_text(context.device().info())};
         return train::replay(context, flags.log, options, progress);

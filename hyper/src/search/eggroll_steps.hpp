@@ -7,10 +7,6 @@
 
 namespace yolk::hyper {
 
-[[nodiscard]] inline bool has_other_ranks(const OptimizeOptions& options) noexcept {
-    return options.exchange != nullptr && options.exchange->ranks() > 1;
-}
-
 /// Of the generation that a step made; `centre` is the reward of the mean that it was made around.
 [[nodiscard]] StepReport report_of(const evolve::GenerationSummary& summary, double centre);
 
