@@ -84,7 +84,7 @@ Result<void> time_loop(benchmark::State& state, BenchDevice& on, std::uint64_t l
         LoopForm made;
         const auto start = Clock::now();
         YOLK_TRY(made.evaluator,
-                 hyper::PopulationEvaluator::create({.dispatcher = &on.dispatcher, .pool = &pool}, traces,
+                 hyper::PopulationEvaluator::create({.devices = on.dispatcher, .pool = &pool}, traces,
                                                     system.parameters(), {.most_unrolled = most_unrolled}));
         made.plan_seconds = seconds_since(start);
         YOLK_TRY_VOID(made.evaluate(space));  // makes the plan for this many members
@@ -140,8 +140,8 @@ Result<void> time_stopped_loop(benchmark::State& state, BenchDevice& on, std::ui
     std::array<std::vector<double>, 2> seconds;
     const std::array<std::uint32_t, 2> blocks{hyper::kLoopBlock, 0};
     for (std::size_t i = 0; i < forms.size(); ++i) {
-        YOLK_TRY(forms[i], hyper::PopulationEvaluator::create({.dispatcher = &on.dispatcher}, traces,
-                                                              system.parameters(), {.loop_block = blocks[i]}));
+        YOLK_TRY(forms[i], hyper::PopulationEvaluator::create({.devices = on.dispatcher}, traces, system.parameters(),
+                                                              {.loop_block = blocks[i]}));
     }
     const auto evaluate = [&](std::size_t form) -> Result<void> {
         const auto start = Clock::now();

@@ -96,7 +96,7 @@ Result<void> time_evaluator(benchmark::State& state, BenchDevice& on, const Size
     YOLK_TRY(const Setup setup, set_up(sizes, scored_on));
     YOLK_TRY(hyper::HostPool pool, hyper::HostPool::create());
     YOLK_TRY(hyper::PopulationEvaluator evaluator,
-             hyper::PopulationEvaluator::create({.dispatcher = &on.dispatcher, .pool = &pool}, setup.traces,
+             hyper::PopulationEvaluator::create({.devices = on.dispatcher, .pool = &pool}, setup.traces,
                                                 setup.system.parameters(),
                                                 {.max_batch_size = chunk * sizes.examples,
                                                  .determinism = determinism,

@@ -116,9 +116,9 @@ Result<void> time_members(benchmark::State& state, BenchDevice& on, std::uint32_
     YOLK_TRY(const std::vector<hyper::TracedExample> traces, system.trace_all(windows(examples, true)));
     YOLK_TRY(const hyper::SearchSpace space, hyper::search_space(system.parameters()));
     YOLK_TRY(hyper::HostPool pool, hyper::HostPool::create());
-    YOLK_TRY(hyper::PopulationEvaluator evaluator,
-             hyper::PopulationEvaluator::create({.dispatcher = &on.dispatcher, .pool = &pool}, traces,
-                                                system.parameters(), {}));
+    YOLK_TRY(
+        hyper::PopulationEvaluator evaluator,
+        hyper::PopulationEvaluator::create({.devices = on.dispatcher, .pool = &pool}, traces, system.parameters(), {}));
     const auto evaluate = [&](std::int32_t first, std::uint32_t count) {
         return evaluator.evaluate({.table = space.table,
                                    .centre = space.centre,

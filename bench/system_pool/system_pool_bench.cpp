@@ -55,7 +55,7 @@ struct Side {
 
     Result<void> open(std::span<const Device> devices, TracedNetwork& network) {
         YOLK_TRY(pool, evolve::DevicePool::create(devices));
-        YOLK_TRY(evaluator, hyper::PopulationEvaluator::create({.pool = &network.system.pool(), .devices = &*pool},
+        YOLK_TRY(evaluator, hyper::PopulationEvaluator::create({.devices = *pool, .pool = &network.system.pool()},
                                                                network.traces, network.system.parameters(), {}));
         return {};
     }

@@ -209,7 +209,7 @@ TEST_P(device_centre, rows_that_the_host_reads) {
     const auto rows = [&](Task task) -> std::vector<ParameterId> {
         const std::vector<TracedExample> traces = task.system.trace_all(task.examples).value();
         const Result<PopulationEvaluator> evaluator = PopulationEvaluator::create(
-            {.dispatcher = &dispatcher(), .pool = &task.system.pool()}, traces, task.system.parameters(), {});
+            {.devices = dispatcher(), .pool = &task.system.pool()}, traces, task.system.parameters(), {});
         EXPECT_OK(evaluator);
         if (!evaluator) return {};
         return {evaluator->host_rows().begin(), evaluator->host_rows().end()};
@@ -222,7 +222,7 @@ TEST_P(device_centre, evaluator_reads_it_where_it_is) {
     const ParameterSet set = two_layers();
     const std::vector<TracedExample> examples{two_layer_example(set, drawn_tensor({4}, 100))};
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluator,
-                         PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, {}));
+                         PopulationEvaluator::create({.devices = dispatcher()}, examples, set, {}));
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     std::vector<float> moved = space.centre;
     for (float& value : moved) value += 0.125F;

@@ -63,7 +63,7 @@ class matrix_ranks : public ::yolk::testing::DeviceTest {
     void evaluate_all(std::vector<TracedExample> examples, const ParameterSet& set) {
         ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
         ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluator,
-                             PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, {}));
+                             PopulationEvaluator::create({.devices = dispatcher()}, examples, set, {}));
         const Perturbations members{
             .table = space.table, .centre = space.centre, .when = kRankedNoise, .rank = kRunRank, .members = 8};
         ASSERT_OK_AND_ASSIGN(drawn_, evaluator.evaluate(members));
@@ -151,9 +151,8 @@ TEST(matrix_ranks_search, has_the_same_bits_over_processes) {
         std::vector<Result<Searched>> results(2, failed_work("not run"));
         yolk::testing::on_ranks<evolve::Exchange>(2, [&](evolve::Exchange& exchange) {
             Task task = ranked_task({1, 0, exchange.rank() == 0 ? 4 : of_second});
-            task.system.use(devices[exchange.rank()].dispatcher);
+            task.system.use(evolve::Devices(devices[exchange.rank()].dispatcher).with(exchange));
             OptimizeOptions options = few_steps();
-            options.exchange = &exchange;
             results[exchange.rank()] = optimized(task, options);
         });
         for (const Result<Searched>& result : results) {

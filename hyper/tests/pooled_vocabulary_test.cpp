@@ -54,7 +54,7 @@ TEST(pooled_vocabulary, two_vendors_and_the_twins_agree) {
     ASSERT_OK_AND_ASSIGN(evolve::DevicePool one, pool_of({one_device()}, notices));
     ASSERT_OK_AND_ASSIGN(
         PopulationEvaluator alone,
-        PopulationEvaluator::create({.pool = &system.pool(), .devices = &one}, traced, system.parameters(), {}));
+        PopulationEvaluator::create({.devices = one, .pool = &system.pool()}, traced, system.parameters(), {}));
     EXPECT_EQ(alone.fallbacks(), std::vector<std::string>{}) << "all of it runs on the device";
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs expected, alone.evaluate(members));
     for (const std::uint32_t host_workers : {0U, 1U}) {
@@ -62,7 +62,7 @@ TEST(pooled_vocabulary, two_vendors_and_the_twins_agree) {
                                                               {.audit = 1.0, .host_workers = host_workers}));
         ASSERT_OK_AND_ASSIGN(
             PopulationEvaluator dealt,
-            PopulationEvaluator::create({.pool = &system.pool(), .devices = &both}, traced, system.parameters(), {}));
+            PopulationEvaluator::create({.devices = both, .pool = &system.pool()}, traced, system.parameters(), {}));
         ASSERT_OK_AND_ASSIGN(const PopulationOutputs given, dealt.evaluate(members));
         EXPECT_TRUE(given.values == expected.values);
         std::uint32_t audited = 0;

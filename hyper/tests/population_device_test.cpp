@@ -20,7 +20,7 @@ class population_device : public ::yolk::testing::DeviceTest {
     [[nodiscard]] Result<PopulationEvaluator> evaluator(const std::vector<TracedExample>& examples,
                                                         const ParameterSet& set,
                                                         const PopulationOptions& options = {}) const {
-        return PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, options);
+        return PopulationEvaluator::create({.devices = dispatcher()}, examples, set, options);
     }
 };
 YOLK_FOR_EACH_DEVICE(population_device);

@@ -26,7 +26,7 @@ class population_fast : public ::yolk::testing::DeviceTest {
         YOLK_TRY(HostPool pool, HostPool::create());
         YOLK_TRY(const SearchSpace space, search_space(set));
         YOLK_TRY(PopulationEvaluator evaluator,
-                 PopulationEvaluator::create({.dispatcher = &dispatcher(), .pool = &pool}, examples, set,
+                 PopulationEvaluator::create({.devices = dispatcher(), .pool = &pool}, examples, set,
                                              {.determinism = determinism}));
         return evaluator.evaluate({.table = space.table,
                                    .centre = space.centre,

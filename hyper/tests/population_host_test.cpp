@@ -78,7 +78,7 @@ TEST_P(population_host, device_and_host_take_turns) {
     ASSERT_OK_AND_ASSIGN(HostPool pool, HostPool::create());
     const std::vector<Candidate> candidates = some_candidates(5);
     for (HostPool* const on : {static_cast<HostPool*>(nullptr), &pool}) {
-        ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.dispatcher = &dispatcher(), .pool = on},
+        ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.devices = dispatcher(), .pool = on},
                                                                          examples, set, {.max_batch_size = 9}));
         EXPECT_THAT(evaluator.fallbacks(), ElementsAre(HasSubstr("host function")));
         ASSERT_OK_AND_ASSIGN(const PopulationOutputs out, evaluator.evaluate(candidates));
@@ -101,7 +101,7 @@ TEST_P(population_host, knobs_are_decoded_from_perturbed_coordinates) {
     Sketch s(set);
     const auto heat = [](const HostCall& call) -> Result<Value> { return Value(double{call.parameters[0]}); };
     examples.push_back(s.finish(s.one("host_call", {s.parameter("knob"), Value("now")}, {}, host("heat", heat))));
-    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, {}));
+    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.devices = dispatcher()}, examples, set, {}));
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     ASSERT_OK_AND_ASSIGN(
         const PopulationOutputs out,
@@ -129,7 +129,7 @@ TEST_P(population_host, a_failing_candidate_does_not_touch_the_others) {
         return scaled_sum()->run(call);
     });
     const std::vector<TracedExample> examples = mixed_examples(set, picky);
-    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, {}));
+    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.devices = dispatcher()}, examples, set, {}));
     const std::vector<Candidate> candidates = some_candidates(3);
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs wanted, evaluator.evaluate(candidates));
     const char* const texts[] = {"", "no tea", "no milk", "text"};
@@ -163,7 +163,7 @@ TEST_P(population_host, what_has_no_lowering_falls_back_and_says_so) {
         const Atom number = s.one("to_number", {s.one("sum", {twice})});  // in double
         examples.push_back(s.finish(s.one("multiply", {s.one("select", {is_less, y, twice}), number})));
     }
-    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, {}));
+    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.devices = dispatcher()}, examples, set, {}));
     const std::vector<std::string> reasons = evaluator.fallbacks();
     ASSERT_EQ(reasons.size(), 2U) << ::testing::PrintToString(reasons);
     EXPECT_EQ(reasons[0], "Matrix 'w' is formed for each candidate: add takes the whole of it.");
@@ -186,7 +186,7 @@ TEST_P(population_host, groups_that_changed_since_the_trace_are_what_they_are_no
     ParameterSet set = knob_vector_and_matrix();
     ASSERT_OK(set.set_optimized("v", false));
     const std::vector<TracedExample> examples = mixed_examples(set, scaled_sum());
-    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, {}));
+    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.devices = dispatcher()}, examples, set, {}));
     ASSERT_OK(set.set("v", drawn_tensor({4}, 77)));
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     ASSERT_OK_AND_ASSIGN(
@@ -199,7 +199,7 @@ TEST_P(population_host, groups_that_changed_since_the_trace_are_what_they_are_no
 TEST_P(population_host, bad_input_is_told) {
     const ParameterSet set = knob_vector_and_matrix();
     const std::vector<TracedExample> examples = mixed_examples(set, scaled_sum());
-    const PopulationEvaluator::Resources resources{.dispatcher = &dispatcher()};
+    const PopulationEvaluator::Resources resources{.devices = dispatcher()};
     EXPECT_TRUE(expect_error(PopulationEvaluator::create(resources, {}, set, {}), ErrorKind::BadInput,
                              "No examples were given"));
     EXPECT_TRUE(expect_error(PopulationEvaluator::create(resources, examples, {}, {}), ErrorKind::BadInput,

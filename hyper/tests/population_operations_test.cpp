@@ -176,7 +176,7 @@ void check(Dispatcher& dispatcher, const Case& c) {
         const Atom output = c.body(sketch, e);
         examples.push_back(sketch.finish(output));
     }
-    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.dispatcher = &dispatcher}, examples, set, {}));
+    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.devices = dispatcher}, examples, set, {}));
     EXPECT_EQ(evaluator.fallbacks(), std::vector<std::string>{});
 
     std::vector<Candidate> candidates(kCandidates);

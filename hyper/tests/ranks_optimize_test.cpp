@@ -38,11 +38,10 @@ std::vector<Result<Searched>> search_on_ranks(std::uint32_t count, const MakeTas
     if (!devices) return std::vector<Result<Searched>>(count, devices.error());
     yolk::testing::on_ranks<evolve::Exchange>(count, [&](evolve::Exchange& exchange) {
         Task task = make();
-        task.system.use((*devices)[exchange.rank()].dispatcher);
+        task.system.use(evolve::Devices((*devices)[exchange.rank()].dispatcher).with(exchange));
         const std::vector<Example> held_out(task.examples.begin(), task.examples.begin() + 2);
         OptimizeOptions options = few_steps();
         options.held_out = held_out;
-        options.exchange = &exchange;
         if (change) change(options, exchange.rank());
         results[exchange.rank()] = optimized(task, options);
     });
@@ -255,9 +254,8 @@ TEST_F(ranks_optimize, an_audit_in_one_rank_takes_all_back) {
         std::vector<Result<Searched>> results(2, failed_work("not run"));
         yolk::testing::on_ranks<evolve::Exchange>(2, [&](evolve::Exchange& exchange) {
             Task task = rotation_task();
-            task.system.use(exchange.rank() == 0 ? first : second);
+            task.system.use(evolve::Devices(exchange.rank() == 0 ? first : second).with(exchange));
             OptimizeOptions options = few_steps(12);
-            options.exchange = &exchange;
             results[exchange.rank()] = optimized(task, options);
         });
         if (second.is_used(0)) continue;  // not drawn before the end

@@ -118,10 +118,9 @@ TEST_F(search_checkpoint, any_number_of_ranks_goes_on) {
     ASSERT_OK_AND_ASSIGN(std::vector<RankDevice> devices, devices_of_ranks(3));
     yolk::testing::on_ranks<evolve::Exchange>(3, [&](evolve::Exchange& exchange) {
         Task task = rotation_task();
-        task.system.use(devices[exchange.rank()].dispatcher);
+        task.system.use(evolve::Devices(devices[exchange.rank()].dispatcher).with(exchange));
         OptimizeOptions again = options(12);
         again.resume = true;
-        again.exchange = &exchange;
         results[exchange.rank()] = optimized(task, again);
     });
     for (const Result<Searched>& result : results) {

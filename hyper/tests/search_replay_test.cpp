@@ -96,9 +96,8 @@ TEST_F(search_replay, the_log_is_the_same_on_devices_and_ranks) {
         ASSERT_OK_AND_ASSIGN(std::vector<RankDevice> devices, devices_of_ranks(2));
         yolk::testing::on_ranks<evolve::Exchange>(2, [&](evolve::Exchange& exchange) {
             Task mine = make();
-            mine.system.use(devices[exchange.rank()].dispatcher);
+            mine.system.use(evolve::Devices(devices[exchange.rank()].dispatcher).with(exchange));
             OptimizeOptions options = logged("ranks", 5, count);
-            options.exchange = &exchange;
             EXPECT_TRUE(optimized(mine, options).has_value());
         });
         EXPECT_EQ(bytes_of("ranks"), expected);

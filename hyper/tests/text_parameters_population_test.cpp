@@ -68,7 +68,7 @@ TEST_P(text_populations, follow_a_set_that_changes) {
     ParameterSet set = system.parameters();
     ASSERT_OK_AND_ASSIGN(
         PopulationEvaluator evaluator,
-        PopulationEvaluator::create({.dispatcher = &dispatcher(), .pool = &system.pool()}, traced, set, {}));
+        PopulationEvaluator::create({.devices = dispatcher(), .pool = &system.pool()}, traced, set, {}));
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs before, evaluator.evaluate(letters_candidates()));
     ASSERT_OK(set.set_text("prompt", "longer than it was"));
     ASSERT_OK(system.parameters().set_text("prompt", "longer than it was"));
@@ -88,7 +88,7 @@ TEST_P(text_populations, follow_a_set_that_changes) {
     ASSERT_OK_AND_ASSIGN(const std::vector<TracedExample> again, system.trace_all(examples));
     ASSERT_OK_AND_ASSIGN(
         PopulationEvaluator fresh,
-        PopulationEvaluator::create({.dispatcher = &dispatcher(), .pool = &system.pool()}, again, set, {}));
+        PopulationEvaluator::create({.devices = dispatcher(), .pool = &system.pool()}, again, set, {}));
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs wanted, fresh.evaluate(drawn));
     EXPECT_EQ(perturbed.values, wanted.values);
 }
@@ -202,9 +202,8 @@ TEST_F(text_pools, of_ranks_end_where_one_does_and_need_one_text) {
         EXPECT_OK(devices);
         yolk::testing::on_ranks<evolve::Exchange>(2, [&](evolve::Exchange& exchange) {
             Task mine = task(exchange.rank() == 0 ? "abc" : second);
-            mine.system.use((*devices)[exchange.rank()].dispatcher);
+            mine.system.use(evolve::Devices((*devices)[exchange.rank()].dispatcher).with(exchange));
             OptimizeOptions options = few_steps(3);
-            options.exchange = &exchange;
             results[exchange.rank()] = optimized(mine, options);
         });
         return results;

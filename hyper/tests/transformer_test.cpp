@@ -97,7 +97,7 @@ TEST_P(transformer, rewards_have_the_twins_bits) {
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs twin,
                          population::PopulationTwin(nullptr, set).evaluate(question, {.count = kMembers}, nullptr));
     ASSERT_OK_AND_ASSIGN(auto evaluator,
-                         PopulationEvaluator::create({.dispatcher = &dispatcher()}, scored, system.parameters(), {}));
+                         PopulationEvaluator::create({.devices = dispatcher()}, scored, system.parameters(), {}));
     EXPECT_EQ(evaluator.fallbacks(), std::vector<std::string>{}) << "all of it runs on the device";
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs given, evaluator.evaluate(around));
     EXPECT_EQ(given.values, twin.values);

@@ -24,11 +24,12 @@ Result<void> open_pool(OpenSystem& open, const SystemFlags& flags, const evolve:
                          flags.audit, devices.front().info().name);
     }
     if (speaks_for_ranks()) open.remember.emplace(devices);
-    YOLK_TRY(open.devices, evolve::DevicePool::create(devices, {.determinism = options.determinism,
-                                                                .audit = flags.audit,
-                                                                .audits_alone = audits_alone,
-                                                                .seed = options.seed}));
-    open.task.system->use(*open.devices);
+    YOLK_TRY(evolve::DevicePool pool, evolve::DevicePool::create(devices, {.determinism = options.determinism,
+                                                                           .audit = flags.audit,
+                                                                           .audits_alone = audits_alone,
+                                                                           .seed = options.seed}));
+    const evolve::Devices together(std::move(pool));
+    open.task.system->use(ranks() == nullptr ? together : together.with(*ranks()));
     return {};
 }
 
@@ -36,9 +37,9 @@ Result<void> open_one(OpenSystem& open, const SystemFlags& flags) {
     Result<Context> context = open_context(flags.common);
     // A system without tensor work needs none; one that does says so when it comes to it.
     if (!context && flags.common.device.empty()) return {};
-    YOLK_TRY(open.context, std::move(context));
-    open.remember.emplace(open.context->device());
-    open.task.system->use(*open.context);
+    if (!context) return std::move(context).error();
+    open.remember.emplace(context->device());
+    open.task.system->use(*context);
     return {};
 }
 

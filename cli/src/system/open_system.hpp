@@ -9,8 +9,6 @@
 #include "last_run.hpp"
 #include "options.hpp"
 #include "system_commands.hpp"
-#include "yolk/context/context.hpp"
-#include "yolk/evolve/device_pool.hpp"
 #include "yolk/evolve/options.hpp"
 
 namespace yolk::cli {
@@ -34,8 +32,6 @@ void add_population_flags(App& app, PopulationFlags& flags);
 /// Its hyperfunctions are registered, as a rule.
 struct OpenSystem {
     SystemTask task;
-    std::optional<Context> context;
-    std::optional<evolve::DevicePool> devices;  ///< in place of the context
     std::optional<RememberShapes> remember;
 };
 /// `options` of the search, where there may be one. In a process that has joined others (ranks.hpp) on the devices of

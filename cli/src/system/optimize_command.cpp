@@ -142,7 +142,6 @@ Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& given)
     if (!flags.out.empty()) options.checkpoint = path_beside(flags.out, ".checkpoint");
     const bool is_run_of_generations = !options.gradient && !options.text;
     if (!flags.out.empty() && is_run_of_generations) options.run_log = path_beside(flags.out, ".log.yolk");
-    options.exchange = ranks();
     const bool saves = !flags.out.empty() && !options.dry_run && speaks_for_ranks();
     // Before the work whose result the file is to hold.
     YOLK_TRY(const WriterLock lock, with_all_ranks(saves ? lock_result_file(flags.out) : WriterLock()));

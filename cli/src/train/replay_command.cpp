@@ -60,7 +60,7 @@ Result<int> replay_policy(const ReplayFlags& flags) {
     };
     ReplayPlace place;
     const auto replay = [&]() -> Result<train::ReplayOutcome> {
-        if (flags.on_host) return train::replay_twin(flags.log, options, progress);
+        if (flags.on_host) return train::replay(evolve::Devices::none(), flags.log, options, progress);
         YOLK_TRY(const Context context, open_context(flags.common));
         place = place_of(context);
         return train::replay(context, flags.log, options, progress);

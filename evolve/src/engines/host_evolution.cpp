@@ -10,12 +10,13 @@
 
 namespace yolk::evolve {
 
-Result<std::unique_ptr<HostEvolution>> HostEvolution::create(PoolParts parts, const EvolutionOptions& options) {
+Result<std::unique_ptr<HostEvolution>> HostEvolution::create(PoolParts parts, const EvolutionOptions& options,
+                                                             bool has_other_ranks) {
     YOLK_TRY_VOID(validate(options));
     if (options.determinism != Determinism::Exact)
         return bad_input("Only exact determinism has a twin on the host; fast runs differ between devices.");
     const bool has_stages = parts.stages.shape || parts.stages.update || parts.stages.optimize;
-    if (has_stages || parts.policy || (parts.exchange != nullptr && parts.exchange->ranks() > 1)) {
+    if (has_stages || parts.policy || has_other_ranks) {
         return bad_input(
             "A run on the host takes no other ranks, no stages of the caller's and no policy evaluator of a device; "
             "here are {}.",

@@ -17,8 +17,8 @@
 namespace yolk::evolve {
 
 struct HostEvolution final : EvolutionEngine {
-    [[nodiscard]] static Result<std::unique_ptr<HostEvolution>> create(PoolParts parts,
-                                                                       const EvolutionOptions& options);
+    [[nodiscard]] static Result<std::unique_ptr<HostEvolution>> create(PoolParts parts, const EvolutionOptions& options,
+                                                                       bool has_other_ranks);
 
     [[nodiscard]] Result<GenerationSummary> step() override;
     [[nodiscard]] Result<GenerationSummary> apply(const ShapedGeneration& given,

@@ -121,7 +121,7 @@ void DevicePool::Impl::add_device(const Device& device, std::size_t index, bool 
 
 Result<DevicePool> DevicePool::create(std::span<const Device> devices, const DevicePoolOptions& options) {
     YOLK_TRY_VOID(check(devices, options));
-    auto impl = std::make_unique<Impl>();
+    auto impl = std::make_shared<Impl>();
     impl->options = options;
     impl->devices = devices.size();
     for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -157,7 +157,7 @@ bool DevicePool::is_used(std::size_t worker) const noexcept { return impl_->work
 const std::string& DevicePool::name(std::size_t worker) const noexcept { return impl_->workers[worker].name; }
 double DevicePool::rate(std::size_t worker) const noexcept { return impl_->workers[worker].rate; }
 const Device& DevicePool::device(std::size_t worker) const noexcept { return *impl_->workers[worker].device; }
-Dispatcher& DevicePool::dispatcher(std::size_t worker) noexcept { return *impl_->workers[worker].dispatcher; }
+Dispatcher& DevicePool::dispatcher(std::size_t worker) const noexcept { return *impl_->workers[worker].dispatcher; }
 const DevicePoolOptions& DevicePool::options() const noexcept { return impl_->options; }
 
 Result<std::size_t> DevicePool::lead() const {

@@ -19,21 +19,21 @@ constexpr double kLeadFactor = 4.0;
 
 }  // namespace
 
-Result<std::unique_ptr<PoolEvolution>> PoolEvolution::create(DevicePool& pool, PoolParts parts,
+Result<std::unique_ptr<PoolEvolution>> PoolEvolution::create(DevicePool pool, Exchange* exchange, PoolParts parts,
                                                              const EvolutionOptions& options) {
     auto made = std::make_unique<PoolEvolution>();
-    made->pool = &pool;
+    made->pool = pool;
     pool.begin_run();
     made->state = {.parameters = parts.initial, .optimizer = parts.optimizer_state, .generation = parts.generation};
     made->parts = std::move(parts);
     made->options = options;
     made->trial = UpdateTrial(made->parts.update_by);
-    if (made->parts.exchange != nullptr && made->parts.exchange->ranks() > 1) {
-        YOLK_TRY(made->team, RankTeam::create(*made->parts.exchange, options));
+    if (exchange != nullptr && exchange->ranks() > 1) {
+        YOLK_TRY(made->team, RankTeam::create(*exchange, options));
         made->parts.digest = true;
         if (made->parts.stages.shape)
             return bad_input("A shaping of the caller's needs all returns on one rank; here are {}.",
-                             made->parts.exchange->ranks());
+                             exchange->ranks());
     }
     if (made->parts.mean_scores > kMostMeanScores)
         return bad_input("{} scores of the mean were asked for; {} are the most.", made->parts.mean_scores,
@@ -267,7 +267,7 @@ Result<ShapedGeneration> PoolEvolution::shaped() const { return kept_weights(par
 Result<std::vector<float>> PoolEvolution::scores() const {
     if (!team) return mean_scores(returns, options.episodes);
     return bad_input("This is one of {} ranks, each of which has the scores of the members that it evaluated alone.",
-                     parts.exchange->ranks());
+                     team->ranks());
 }
 
 Result<void> PoolEvolution::set_parameters(std::span<const float> to) {

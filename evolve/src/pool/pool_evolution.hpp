@@ -27,7 +27,8 @@ namespace yolk::evolve {
 inline constexpr std::uint32_t kNothingSuspect = UINT32_MAX;
 
 struct PoolEvolution final : EvolutionEngine {
-    [[nodiscard]] static Result<std::unique_ptr<PoolEvolution>> create(DevicePool& pool, PoolParts parts,
+    [[nodiscard]] static Result<std::unique_ptr<PoolEvolution>> create(DevicePool pool, Exchange* exchange,
+                                                                       PoolParts parts,
                                                                        const EvolutionOptions& options);
 
     [[nodiscard]] Result<GenerationSummary> step() override;
@@ -67,7 +68,7 @@ struct PoolEvolution final : EvolutionEngine {
         std::vector<double> rates;         // likewise
     };
 
-    DevicePool* pool = nullptr;
+    std::optional<DevicePool> pool;
     std::optional<RankTeam> team;  // where there are other ranks
     PoolParts parts;
     EvolutionOptions options;

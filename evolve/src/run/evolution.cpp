@@ -47,35 +47,49 @@ Result<EvolutionParts> single_parts(const Device& device, PoolParts parts) {
 
 }  // namespace
 
-Result<Evolution> Evolution::create(DevicePool& pool, PoolParts parts, const EvolutionOptions& options) {
+namespace {
+
+/// An engine's device, or the one that is chosen, is a pool of one.
+Result<DevicePool> pool_of(const Devices& devices, const EvolutionOptions& options) {
+    if (const DevicePool* const pool = devices.pool()) return *pool;
+    YOLK_TRY(const Dispatcher* const only, devices.dispatcher());
+    return DevicePool::create(std::span(&only->device(), 1),
+                              {.determinism = options.determinism, .seed = options.seed});
+}
+
+}  // namespace
+
+Result<Evolution> Evolution::create(const Devices& devices, PoolParts parts, const EvolutionOptions& options) {
+    if (devices.is_none()) {
+        const NotFiniteWatch watch(parts.changing_examples);
+        YOLK_TRY(std::unique_ptr<EvolutionEngine> engine,
+                 HostEvolution::create(std::move(parts), options, devices.has_other_ranks()));
+        return Evolution(std::move(engine), watch);
+    }
+    YOLK_TRY(DevicePool pool, pool_of(devices, options));
     const bool is_allowed = pool.options().determinism == Determinism::Exact && parts.exact_members;
     if (pool.options().determinism != options.determinism && !is_allowed) {
         return bad_input("The run's determinism is {}, and its pool was made for {}. Make both for the same one.",
                          to_string(options.determinism), to_string(pool.options().determinism));
     }
     if (parts.host_policy) {
-        return bad_input(
-            "PoolParts::host_policy is of runs on the host (Evolution::create_on_host); give PoolParts::policy.");
+        return bad_input("PoolParts::host_policy is of runs on the host (Devices::none()); give PoolParts::policy.");
     }
     const bool has_stages = parts.stages.shape || parts.stages.update || parts.stages.optimize;
-    const bool has_ranks = parts.exchange != nullptr && parts.exchange->ranks() > 1;
     const bool is_audited = pool.options().audit > 0.0;  // a pool says where nobody is left to do it
-    if (pool.in_use() == 1 && parts.single && !has_stages && !has_ranks && !is_audited) {
+    if (pool.in_use() == 1 && parts.single && !has_stages && !devices.has_other_ranks() && !is_audited) {
         YOLK_TRY(const std::size_t only, pool.lead());
         YOLK_TRY(EvolutionParts single, single_parts(pool.device(only), std::move(parts)));
-        return create(pool.device(only), pool.dispatcher(only), std::move(single), options);
+        YOLK_TRY(Evolution run, create(pool.device(only), pool.dispatcher(only), std::move(single), options));
+        run.pool_ = std::move(pool);
+        return run;
     }
     YOLK_TRY_VOID(validate(options));
     if (!parts.members) return bad_input("A run over a pool needs PoolParts::members, which makes its evaluators.");
     note_useless_rank(parts.parameters, options.rank);
     const NotFiniteWatch watch(parts.changing_examples);
-    YOLK_TRY(std::unique_ptr<EvolutionEngine> engine, PoolEvolution::create(pool, std::move(parts), options));
-    return Evolution(std::move(engine), watch);
-}
-
-Result<Evolution> Evolution::create_on_host(PoolParts parts, const EvolutionOptions& options) {
-    const NotFiniteWatch watch(parts.changing_examples);
-    YOLK_TRY(std::unique_ptr<EvolutionEngine> engine, HostEvolution::create(std::move(parts), options));
+    YOLK_TRY(std::unique_ptr<EvolutionEngine> engine,
+             PoolEvolution::create(pool, devices.exchange(), std::move(parts), options));
     return Evolution(std::move(engine), watch);
 }
 

@@ -14,7 +14,6 @@
 
 #include "graph_queries.hpp"
 #include "learnable.hpp"
-#include "other_ranks.hpp"
 #include "placement.hpp"
 #include "scored_example.hpp"
 #include "valid_graph.hpp"
@@ -76,14 +75,13 @@ std::vector<evolve::ElementBounds> bounds_of(const ParameterSet& set, const Para
 }
 
 Result<void> SystemObjective::plan(Prepared& prepared) {
-    const PopulationEvaluator::Resources resources{
-        .dispatcher = dispatcher_, .pool = &system_->pool(), .devices = system_->devices()};
+    const PopulationEvaluator::Resources resources{.devices = all_devices(), .pool = &system_->pool()};
     PopulationOptions options = options_.population_options;
     options.examples_change |= draws() && &prepared == &training_;
     // Nothing but scores is made of them.
     options.mean_outputs = metric_->on_device;
     options.plain_outputs = !metric_->on_device;
-    const evolve::DevicePool* const several = system_->devices();
+    const evolve::DevicePool* const several = system_->devices().pool();
     if (several == nullptr || several->options().determinism == Determinism::Fast) {
         if (options_.evolution.determinism == Determinism::Fast) options.determinism = Determinism::Fast;
     }
@@ -101,7 +99,7 @@ Result<std::unique_ptr<SystemObjective>> SystemObjective::create(System& system,
         made->options_.log.clear();
         made->options_.run_log.clear();
     }
-    if (has_other_ranks(options) || !options.checkpoint.empty() || !options.run_log.empty())
+    if (system.devices().has_other_ranks() || !options.checkpoint.empty() || !options.run_log.empty())
         made->examples_hash_ = hash_of(examples);
     YOLK_TRY_VOID(options.examples_per_step > 0 ? made->trace_training(examples)
                                                 : made->prepare(examples, made->training_));

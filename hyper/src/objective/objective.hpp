@@ -99,10 +99,12 @@ class SystemObjective {
     // As an evaluator of evolve: of a run over several devices, over ranks, or without a device
     // (objective_members.cpp).
     [[nodiscard]] bool is_dealt_out() const noexcept;
-    /// The system's, however many are left; null: it has one, or none.
-    [[nodiscard]] evolve::DevicePool* all_devices() noexcept { return system_->devices(); }
-    /// `pool` is null for a run without a device. The objective must outlive the run.
-    [[nodiscard]] evolve::PoolParts run_parts(const evolve::DevicePool* pool);
+    /// The system's; none where no device could be opened.
+    [[nodiscard]] evolve::Devices all_devices() const {
+        return has_device() ? system_->devices() : evolve::Devices::none();
+    }
+    /// Of a run on all_devices(). The objective must outlive it.
+    [[nodiscard]] evolve::PoolParts run_parts();
     /// On a worker's thread, or by the judge (PopulationEvaluator::kTwin): rewards of members, and where `mean` has
     /// room for them, that of the mean and that on the held-out examples; those that are not asked for are NaN.
     [[nodiscard]] Result<std::uint64_t> score(std::size_t worker, const evolve::MemberRange& members,

@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "objective.hpp"
-#include "other_ranks.hpp"
 #include "yolk/core/descriptor.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/hash.hpp"
@@ -132,7 +131,7 @@ Result<void> SystemObjective::check_place() const {
 }
 
 Result<void> SystemObjective::begin(const Search& search) {
-    if (options_.checkpoint.empty() && options_.run_log.empty() && !has_other_ranks(options_)) return {};
+    if (options_.checkpoint.empty() && options_.run_log.empty() && !system_->devices().has_other_ranks()) return {};
     YOLK_TRY(settings_, settings(search));
     YOLK_TRY_VOID(compare_ranks());
     YOLK_TRY_VOID(check_place());

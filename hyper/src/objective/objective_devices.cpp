@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "objective.hpp"
-#include "other_ranks.hpp"
 #include "system_impl.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
@@ -28,7 +27,7 @@ void add_to(std::vector<evolve::WorkerShare>& sums, std::span<const evolve::Work
 }  // namespace
 
 Result<void> SystemObjective::check_devices() const {
-    const evolve::DevicePool* devices = system_->devices();
+    const evolve::DevicePool* devices = system_->devices().pool();
     if (devices == nullptr || devices->options().determinism == options_.evolution.determinism ||
         options_.evolution.determinism == Determinism::Fast)
         return {};
@@ -41,7 +40,7 @@ Result<void> SystemObjective::find_device() {
     YOLK_TRY(MaybeDevice device, device_of(*system_));
     dispatcher_ = device.dispatcher;
     no_device_ = std::move(device.why);
-    const bool own_search = options_.search != nullptr || options_.gradient || has_other_ranks(options_);
+    const bool own_search = options_.search != nullptr || options_.gradient || system_->devices().has_other_ranks();
     if (no_device_ && (own_search || !is_integer_rule(options_.evolution.fitness))) return *no_device_;
     if (no_device_)
         outcome_.notes.push_back(
@@ -50,7 +49,7 @@ Result<void> SystemObjective::find_device() {
 }
 
 evolve::DevicePool* SystemObjective::devices() noexcept {
-    return training_.evaluator->is_pooled() ? system_->devices() : nullptr;
+    return training_.evaluator->is_pooled() ? system_->devices().pool() : nullptr;
 }
 
 Dispatcher& SystemObjective::dispatcher() noexcept {
@@ -76,7 +75,7 @@ Result<void> SystemObjective::check_spoilt(const Search& search) const {
     return failed_work(
         "Rewards that the search '{}' worked with may be wrong, and it has not gone back to before them. {} Run it "
         "again without that device.",
-        search.name(), system_->devices()->losses());
+        search.name(), system_->devices().pool()->losses());
 }
 
 void SystemObjective::note_devices() {

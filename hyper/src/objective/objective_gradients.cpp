@@ -47,6 +47,12 @@ Result<std::vector<TracedExample>> SystemObjective::scored_training() const {
 }
 
 Result<std::unique_ptr<Gradients>> SystemObjective::gradients(std::span<const std::string> groups) {
+    const bool is_pooled = devices() != nullptr && devices()->in_use() > 1;
+    if (is_pooled || system_->devices().has_other_ranks()) {
+        return bad_input(
+            "Derivatives are taken on one device by one process; here are {}. Leave out the other {}, or the gradient.",
+            is_pooled ? "several devices" : "several ranks", is_pooled ? "devices" : "ranks");
+    }
     if (draws() && drawn_->structures() > 1) {
         return bad_input(
             "Derivatives are of {} examples per step, and the examples have {} structures; they need one, so that each "

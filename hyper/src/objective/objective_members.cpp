@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "objective.hpp"
-#include "other_ranks.hpp"
 #include "yolk/core/json.hpp"
 
 namespace yolk::hyper {
@@ -51,33 +50,34 @@ std::size_t worker_of(const evolve::DevicePool* pool, const Device* device) {
 }  // namespace
 
 bool SystemObjective::is_dealt_out() const noexcept {
-    const evolve::DevicePool* const several = system_->devices();
+    const evolve::DevicePool* const several = system_->devices().pool();
     const bool has_pool = several != nullptr && (several->in_use() > 1 || several->options().audit > 0.0);
-    return has_pool || has_other_ranks(options_) || !has_device();
+    return has_pool || system_->devices().has_other_ranks() || !has_device();
 }
 
-evolve::PoolParts SystemObjective::run_parts(const evolve::DevicePool* pool) {
+evolve::PoolParts SystemObjective::run_parts() {
     CentreState first = first_state();
-    evolve::PoolParts parts{.parameters = space_.table,
-                            .initial = std::move(first.parameters),
-                            .members =
-                                [this, pool](const Device* device, Dispatcher* /*dispatcher*/) {
-                                    return Result<std::unique_ptr<evolve::MemberEvaluator>>(
-                                        std::make_unique<SystemMembers>(*this, worker_of(pool, device)));
-                                },
-                            .begin = [this](std::span<const float> parameters,
-                                            const NoiseContext& when) { return begin_generation(parameters, when); },
-                            .mean_scores = kMeanScores,
-                            .few_sizes = true,
-                            .bounds = bounds_,
-                            .changing_examples = draws(),
-                            .exact_members = true,  // as long as the pool is: plan() follows it
-                            .exchange = has_other_ranks(options_) ? options_.exchange : nullptr,
-                            .judge = std::make_unique<SystemMembers>(*this, PopulationEvaluator::kTwin),
-                            .digest = keeps_log(),
-                            .keep_weights = keeps_log(),
-                            .optimizer_state = std::move(first.optimizer),
-                            .generation = first.generation};
+    evolve::PoolParts parts{
+        .parameters = space_.table,
+        .initial = std::move(first.parameters),
+        .members =
+            [this](const Device* device, Dispatcher* /*dispatcher*/) {
+                return Result<std::unique_ptr<evolve::MemberEvaluator>>(
+                    std::make_unique<SystemMembers>(*this, worker_of(system_->devices().pool(), device)));
+            },
+        .begin = [this](std::span<const float> parameters,
+                        const NoiseContext& when) { return begin_generation(parameters, when); },
+        .mean_scores = kMeanScores,
+        .few_sizes = true,
+        .bounds = bounds_,
+        .changing_examples = draws(),
+        .exact_members = true,  // as long as the pool is: plan() follows it
+        .judge = std::make_unique<SystemMembers>(*this, PopulationEvaluator::kTwin),
+        .digest = keeps_log(),
+        .keep_weights = keeps_log(),
+        .optimizer_state = std::move(first.optimizer),
+        .generation = first.generation};
+    const evolve::DevicePool* const pool = system_->devices().pool();
     if (pool != nullptr && pool->options().audit > 0.0) trail_.push_back(kept_since(parts.generation));
     return parts;
 }

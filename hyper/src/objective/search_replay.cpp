@@ -73,7 +73,8 @@ Result<std::vector<float>> state_after(System& system, const LoggedSearch& searc
     YOLK_TRY(const MaybeDevice device, device_of(system));
     if (device.dispatcher == nullptr) {
         evolve::PoolParts parts{.parameters = search.space.table, .initial = search.space.centre, .bounds = bounds};
-        YOLK_TRY(evolve::Evolution run, evolve::Evolution::create_on_host(std::move(parts), search.options));
+        YOLK_TRY(evolve::Evolution run,
+                 evolve::Evolution::create(evolve::Devices::none(), std::move(parts), search.options));
         return replayed(run, log, replay);
     }
     evolve::EvolutionParts parts{

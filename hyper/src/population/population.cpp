@@ -16,6 +16,7 @@ using population::Question;
 
 struct PopulationEvaluator::Impl {
     ExampleSet examples;
+    evolve::Devices devices = evolve::Devices::none();
     // One of the two.
     std::unique_ptr<DeviceEvaluator> device{};
     std::unique_ptr<PooledEvaluator> pooled{};
@@ -46,19 +47,20 @@ constexpr std::uint32_t kPlans = 4;
 }  // namespace
 
 Result<void> PopulationEvaluator::Impl::make_evaluator(const Resources& resources, const PopulationOptions& options) {
-    Dispatcher* dispatcher = resources.dispatcher;
+    devices = resources.devices;
     host = resources.pool;
     mean_outputs = options.mean_outputs;
-    is_audited = resources.devices != nullptr && resources.devices->options().audit > 0.0;
-    if (resources.devices != nullptr) {
-        YOLK_TRY(const std::size_t lead, resources.devices->lead());
-        dispatcher = &resources.devices->dispatcher(lead);
-        if (resources.devices->in_use() > 1) {
-            if (resources.pool == nullptr)
-                return bad_input("Over several devices host functions need a host pool; give one with the devices.");
-            YOLK_TRY(pooled, PooledEvaluator::create(*resources.devices, *resources.pool, examples, options));
-            return {};
-        }
+    Dispatcher* dispatcher = nullptr;
+    if (!devices.is_none()) {
+        YOLK_TRY(dispatcher, devices.dispatcher());
+    }
+    evolve::DevicePool* const several = devices.pool();
+    is_audited = several != nullptr && several->options().audit > 0.0;
+    if (several != nullptr && several->in_use() > 1) {
+        if (resources.pool == nullptr)
+            return bad_input("Over several devices host functions need a host pool; give one with the devices.");
+        YOLK_TRY(pooled, PooledEvaluator::create(*several, *resources.pool, examples, options));
+        return {};
     }
     device = std::make_unique<DeviceEvaluator>(dispatcher, resources.pool, examples, options, kPlans);
     return {};

@@ -315,13 +315,6 @@ Result<void> check_text_options(const OptimizeOptions& options) {
     }
     if (options.text->rounds == 0)
         return bad_input("The rounds of prompts and numbers are 0; there must be 1 at least.");
-    if (options.exchange != nullptr && options.exchange->ranks() > 1) {
-        return bad_input(
-            "Prompts are optimized by one process, but there are {} ranks. Start one, which may use several devices, "
-            "or "
-            "optimize the numbers alone.",
-            options.exchange->ranks());
-    }
     return {};
 }
 

@@ -134,9 +134,8 @@ Result<AblationRow> perturb(System& system, const std::string& name, std::span<c
     YOLK_TRY(const MaybeDevice device, device_of(system));
     PopulationOptions population_options = options.population_options;
     population_options.plain_outputs = true;  // nothing but scores is made of them
-    auto evaluator = PopulationEvaluator::create(
-        {.dispatcher = device.dispatcher, .pool = &system.pool(), .devices = system.devices()}, traced, set,
-        population_options);
+    auto evaluator = PopulationEvaluator::create({.devices = device.devices, .pool = &system.pool()}, traced, set,
+                                                 population_options);
     if (!evaluator) return device.why ? *device.why : std::move(evaluator).error();
     const Perturbations candidates{.table = space.table,
                                    .centre = space.centre,

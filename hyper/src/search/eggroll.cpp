@@ -7,7 +7,6 @@
 
 #include "generations.hpp"
 #include "house_searches.hpp"
-#include "other_ranks.hpp"
 #include "yolk/evolve/evolution.hpp"
 
 namespace yolk::hyper {
@@ -102,13 +101,12 @@ class DealtRun {
     [[nodiscard]] Result<bool> end();
     /// Failed members, and the mean that the last evaluation was around.
     [[nodiscard]] Result<void> take(std::uint32_t generation, std::uint32_t failed) {
-        if (!one_) objective_->add_shares(evolution_->shares());
+        if (objective_->all_devices().pool() != nullptr) objective_->add_shares(evolution_->shares());
         return objective_->take(generation, failed, *evolution_);
     }
     [[nodiscard]] Result<void> keep_state();
 
     SystemObjective* objective_;
-    std::optional<evolve::DevicePool> one_{};  // of a rank with one device
     std::optional<evolve::Evolution> evolution_{};
     evolve::Traffic traffic_{};
 };
@@ -116,18 +114,9 @@ class DealtRun {
 Result<void> DealtRun::begin() {
     evolve::EvolutionOptions options = objective_->options().evolution;
     options.rank = objective_->noise_rank();
-    if (!objective_->has_device()) {
-        YOLK_TRY(evolution_, evolve::Evolution::create_on_host(objective_->run_parts(nullptr), options));
-        return {};
-    }
-    evolve::DevicePool* pool = objective_->all_devices();
-    if (pool == nullptr) {
-        YOLK_TRY(one_, evolve::DevicePool::create(std::span(&objective_->dispatcher().device(), 1),
-                                                  {.determinism = options.determinism, .seed = options.seed}));
-        pool = &*one_;
-    }
-    if (objective_->options().exchange != nullptr) traffic_ = objective_->options().exchange->traffic();
-    YOLK_TRY(evolution_, evolve::Evolution::create(*pool, objective_->run_parts(pool), options));
+    const evolve::Devices devices = objective_->all_devices();
+    if (devices.exchange() != nullptr) traffic_ = devices.exchange()->traffic();
+    YOLK_TRY(evolution_, evolve::Evolution::create(devices, objective_->run_parts(), options));
     return {};
 }
 
@@ -141,9 +130,9 @@ Result<bool> DealtRun::step() {
         objective_->skipped(summary.has_finite ? 0 : 1, summary.skipped_elements);
     const evolve::MeanScores mean = evolution_->mean();
     StepReport report = report_of(summary, mean.scores[0]);
-    if (has_other_ranks(objective_->options())) {
+    if (const evolve::Devices devices = objective_->all_devices(); devices.has_other_ranks()) {
         report.ranks.assign(evolution_->rank_shares().begin(), evolution_->rank_shares().end());
-        const evolve::Traffic now = objective_->options().exchange->traffic();
+        const evolve::Traffic now = devices.exchange()->traffic();
         report.traffic = now - std::exchange(traffic_, now);
     }
     return objective_->report(report, mean.parameters);

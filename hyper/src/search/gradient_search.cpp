@@ -14,7 +14,6 @@
 #include "generations.hpp"
 #include "gradient_graph.hpp"
 #include "house_searches.hpp"
-#include "other_ranks.hpp"
 #include "yolk/core/log.hpp"
 
 namespace yolk::hyper {
@@ -239,12 +238,6 @@ Result<void> GradientSearch::run(Objective& /*the same*/) {
     SystemObjective& objective = *objective_;
     const OptimizeOptions& options = objective.options();
     if (!options.gradient) return bad_input("A search by derivatives needs OptimizeOptions::gradient.");
-    const bool is_pooled = objective.devices() != nullptr && objective.devices()->in_use() > 1;
-    if (is_pooled || has_other_ranks(options)) {
-        return bad_input(
-            "Derivatives are taken on one device by one process; here are {}. Leave out the other {}, or the gradient.",
-            is_pooled ? "several devices" : "several ranks", is_pooled ? "devices" : "ranks");
-    }
     YOLK_TRY(const std::unique_ptr<Gradients> gradients, objective.gradients(options.gradient->groups));
     YOLK_TRY(ParameterTable table, frozen_in(objective.space().table, gradients->groups()));
     if (all_are_frozen(table)) {

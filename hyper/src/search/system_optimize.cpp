@@ -104,6 +104,12 @@ Result<std::uint64_t> System::registered_model_calls(std::span<const Example> ex
 
 Result<OptimizeOutcome> System::optimize_with_texts(std::span<const Example> examples, const Metric& metric,
                                                     const OptimizeOptions& options) {
+    if (devices().has_other_ranks()) {
+        return bad_input(
+            "Prompts are optimized by one process, but there are {} ranks. Start one, which may use several devices, "
+            "or optimize the numbers alone.",
+            devices().exchange()->ranks());
+    }
     YOLK_TRY(const std::uint64_t model_calls, registered_model_calls(examples, options.dry_run));
     const prompts::SystemTask task{.system = this,
                                    .train = examples,

@@ -189,7 +189,7 @@ Result<PopulationEvaluation> System::evaluate_population(std::span<const Candida
         }
     }
     YOLK_TRY(const MaybeDevice device, device_of(*this));
-    auto found = impl_->population_for({device.dispatcher, &pool(), devices()}, std::move(traces), options);
+    auto found = impl_->population_for({device.devices, &pool()}, std::move(traces), options);
     if (!found) return device.why ? *device.why : std::move(found).error();
     KeptPopulation* const kept = *found;
     auto evaluated = kept->evaluator->evaluate(candidates);

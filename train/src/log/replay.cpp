@@ -110,10 +110,10 @@ Result<void> write_replayed(const Replay& replay, const ReplayedState& state, co
     return {};
 }
 
-/// `apply`: from where to where, by device or twin.
-template <class Apply>
-Result<ReplayOutcome> replay_by(const std::filesystem::path& given, const ReplayOptions& options,
-                                const OnReplayProgress& progress, Apply apply) {
+}  // namespace
+
+Result<ReplayOutcome> replay(const evolve::Devices& devices, const std::filesystem::path& given,
+                             const ReplayOptions& options, const OnReplayProgress& progress) {
     YOLK_TRY(const Replay replay, begin_replay(given, options));
     std::optional<WriterLock> lock;
     if (!options.out.empty()) YOLK_TRY_VOID(prepare_replay_folder(options.out, replay.log, lock));
@@ -125,7 +125,10 @@ Result<ReplayOutcome> replay_by(const std::filesystem::path& given, const Replay
                             .hang_limit = options.hang_limit};
     evolve::OnReplayed on_replayed;
     if (progress) on_replayed = [&](std::uint32_t done) { return progress(done, replay.generations); };
-    YOLK_TRY(const ReplayedState state, apply(start, replay.log, replay.generations, on_replayed));
+    YOLK_TRY(const std::vector<Device> handles, devices.handles());
+    YOLK_TRY(const ReplayedState state,
+             handles.empty() ? replay_on_host(start, replay.log, replay.generations, on_replayed)
+                             : replay_on_device(handles.front(), start, replay.log, replay.generations, on_replayed));
     ReplayOutcome outcome{.task = replay.run.task,
                           .seed = replay.run.evolution.seed,
                           .population = replay.run.evolution.population,
@@ -140,32 +143,11 @@ Result<ReplayOutcome> replay_by(const std::filesystem::path& given, const Replay
     return outcome;
 }
 
-}  // namespace
-
 Result<FoundLog> find_log(const std::filesystem::path& given) {
     YOLK_TRY(const RunLogReader log, open_log_of(given));
     FoundLog found{.file = log.path()};
     if (const std::string* const system = system_of(log.header())) found.system = *system;
     return found;
-}
-
-Result<ReplayOutcome> replay(const Device& device, const std::filesystem::path& log, const ReplayOptions& options,
-                             const OnReplayProgress& progress) {
-    return replay_by(log, options, progress,
-                     [&](const ReplayStart& start, const RunLogReader& from, std::uint32_t generations,
-                         const evolve::OnReplayed& on_replayed) {
-                         return replay_on_device(device, start, from, generations, on_replayed);
-                     });
-}
-
-Result<ReplayOutcome> replay(const Context& context, const std::filesystem::path& log, const ReplayOptions& options,
-                             const OnReplayProgress& progress) {
-    return replay(context.device(), log, options, progress);
-}
-
-Result<ReplayOutcome> replay_twin(const std::filesystem::path& log, const ReplayOptions& options,
-                                  const OnReplayProgress& progress) {
-    return replay_by(log, options, progress, &replay_on_host);
 }
 
 }  // namespace yolk::train

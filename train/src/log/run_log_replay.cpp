@@ -40,7 +40,8 @@ Result<ReplayedState> replay_on_device(const Device& device, const ReplayStart& 
 Result<ReplayedState> replay_on_host(const ReplayStart& start, const evolve::RunLogReader& log,
                                      std::uint32_t generations, const evolve::OnReplayed& on_replayed) {
     evolve::PoolParts parts{.parameters = start.table, .initial = start.parameters};
-    YOLK_TRY(evolve::Evolution run, evolve::Evolution::create_on_host(std::move(parts), start.options));
+    YOLK_TRY(evolve::Evolution run,
+             evolve::Evolution::create(evolve::Devices::none(), std::move(parts), start.options));
     YOLK_TRY(const std::optional<std::uint32_t> differs, replay_log(run, log, generations, on_replayed));
     return replayed(run, log, differs);
 }

@@ -28,8 +28,8 @@ void fill_in(const TaskSetup& setup, const TrainOptions& options, const std::opt
     go_on_from(from, parts);
 }
 
-evolve::PoolParts pool_parts(const TaskSetup& setup, const TrainOptions& options,
-                             const std::optional<Checkpoint>& from) {
+evolve::PoolParts pool_parts(const TaskSetup& setup, const TrainOptions& options, const std::optional<Checkpoint>& from,
+                             bool checks) {
     evolve::PoolParts parts;
     fill_in(setup, options, from, parts);
     parts.members = [desc = setup.population](
@@ -37,9 +37,7 @@ evolve::PoolParts pool_parts(const TaskSetup& setup, const TrainOptions& options
                         Dispatcher* dispatcher) -> Result<std::unique_ptr<evolve::MemberEvaluator>> {
         return evolve::rollout_members(*device, *dispatcher, desc, desc.members, kTrainingEpisodes);
     };
-    parts.exchange = options.exchange;
-    // Its checks are rank 0's, which decides when to stop.
-    if (options.exchange == nullptr || options.exchange->rank() == 0) {
+    if (checks) {
         parts.policy = [desc = setup.checks](const Device& device) {
             return evolve::rollout_evaluator(device, desc, kCheckEpisodes);
         };
@@ -51,10 +49,12 @@ evolve::PoolParts pool_parts(const TaskSetup& setup, const TrainOptions& options
 
 }  // namespace
 
-Result<RunDevices> RunDevices::create(std::span<const Device> devices, const TrainOptions& options) {
+Result<RunDevices> RunDevices::create(std::span<const Device> devices, evolve::Exchange* exchange,
+                                      const TrainOptions& options) {
     RunDevices made;
     made.devices_.assign(devices.begin(), devices.end());
-    const bool has_ranks = options.exchange != nullptr && options.exchange->ranks() > 1;
+    made.exchange_ = exchange;
+    const bool has_ranks = exchange != nullptr && exchange->ranks() > 1;
     if (devices.size() == 1 && options.audit == 0.0 && !has_ranks) {
         YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(devices.front(), {.hang_limit = options.hang_limit}));
         made.single_ = std::make_unique<Dispatcher>(std::move(dispatcher));
@@ -65,7 +65,7 @@ Result<RunDevices> RunDevices::create(std::span<const Device> devices, const Tra
                                                                            .audit = options.audit,
                                                                            .audits_alone = options.audits_alone,
                                                                            .seed = options.evolution.seed}));
-    made.pool_ = std::make_unique<evolve::DevicePool>(std::move(pool));
+    made.pool_ = std::move(pool);
     return made;
 }
 
@@ -74,7 +74,13 @@ Dispatcher& RunDevices::dispatcher(std::size_t index) { return pool_ ? pool_->di
 
 Result<evolve::Evolution> RunDevices::create_evolution(const TaskSetup& setup, const TrainOptions& options,
                                                        const std::optional<Checkpoint>& from) {
-    if (pool_) return evolve::Evolution::create(*pool_, pool_parts(setup, options, from), options.evolution);
+    if (pool_) {
+        evolve::Devices devices(*pool_);
+        if (exchange_ != nullptr) devices = devices.with(*exchange_);
+        // The checks are rank 0's, which decides when to stop.
+        const bool checks = exchange_ == nullptr || exchange_->rank() == 0;
+        return evolve::Evolution::create(devices, pool_parts(setup, options, from, checks), options.evolution);
+    }
     evolve::EvolutionParts parts;
     fill_in(setup, options, from, parts);
     const Device& device = devices_.front();

@@ -19,7 +19,8 @@ namespace yolk::train {
 class RunDevices {
    public:
     /// Errors: no devices, an audit with one; a single device is checked by what is made on it, several by the pool.
-    [[nodiscard]] static Result<RunDevices> create(std::span<const Device> devices, const TrainOptions& options);
+    [[nodiscard]] static Result<RunDevices> create(std::span<const Device> devices, evolve::Exchange* exchange,
+                                                   const TrainOptions& options);
 
     [[nodiscard]] Result<evolve::Evolution> create_evolution(const TaskSetup& setup, const TrainOptions& options,
                                                              const std::optional<Checkpoint>& from);
@@ -40,8 +41,9 @@ class RunDevices {
     [[nodiscard]] Dispatcher& dispatcher(std::size_t index);
 
     std::vector<Device> devices_;
-    std::unique_ptr<Dispatcher> single_;        // where there is no pool
-    std::unique_ptr<evolve::DevicePool> pool_;  // where there are several devices
+    evolve::Exchange* exchange_ = nullptr;    // where there are other ranks
+    std::unique_ptr<Dispatcher> single_;      // where there is no pool
+    std::optional<evolve::DevicePool> pool_;  // where there are several devices
 };
 
 }  // namespace yolk::train

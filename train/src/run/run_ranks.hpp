@@ -19,6 +19,7 @@ class RunRanks {
    public:
     explicit RunRanks(evolve::Exchange* exchange) : exchange_(exchange) {}
 
+    [[nodiscard]] evolve::Exchange* exchange() const noexcept { return exchange_; }  ///< null: there are none
     [[nodiscard]] std::uint32_t ranks() const noexcept { return exchange_ == nullptr ? 1 : exchange_->ranks(); }
     [[nodiscard]] bool is_alone() const noexcept { return ranks() == 1; }
     /// Rank 0 has the files.

@@ -40,9 +40,10 @@ struct OnDevices {
     PolicyRunner final_runner;
 };
 
-Result<std::unique_ptr<OnDevices>> prepare_devices(std::span<const Device> devices, const TaskSetup& setup,
-                                                   const TrainOptions& options, const std::optional<Checkpoint>& from) {
-    YOLK_TRY(RunDevices run_devices, RunDevices::create(devices, options));
+Result<std::unique_ptr<OnDevices>> prepare_devices(std::span<const Device> devices, const RunRanks& ranks,
+                                                   const TaskSetup& setup, const TrainOptions& options,
+                                                   const std::optional<Checkpoint>& from) {
+    YOLK_TRY(RunDevices run_devices, RunDevices::create(devices, ranks.exchange(), options));
     YOLK_TRY(evolve::Evolution evolution, run_devices.create_evolution(setup, options, from));
     YOLK_TRY(PolicyRunner final_runner, run_devices.create_runner(setup.final));
     return std::make_unique<OnDevices>(OnDevices{
@@ -66,19 +67,23 @@ Result<void> finish_run(Run& run, PolicyRunner& final_runner) {
 
 }  // namespace
 
-Result<TrainOutcome> train(std::span<const Device> devices, const TrainOptions& given,
+Result<TrainOutcome> train(const evolve::Devices& devices, const TrainOptions& given,
                            const OnGeneration& on_generation) {
-    const RunRanks ranks(given.exchange);
+    const RunRanks ranks(devices.exchange());
     const TrainOptions options = ranks.options_here(given);
     const Result<TaskSetup> made = set_up_task(options);
     YOLK_TRY_VOID(ranks.compare(options, made));
     const TaskSetup& setup = *made;
     // Before the checkpoint is read, which the run that holds the folder may be about to replace.
     Result<std::optional<WriterLock>> lock = lock_output_folder(options.out);
-    Result<Start> start = lock ? find_start_on_any(devices, options, setup) : Result<Start>(lock.error());
+    const Result<std::vector<Device>> handles = devices.handles();
+    Result<Start> start = !lock      ? Result<Start>(lock.error())
+                          : !handles ? Result<Start>(handles.error())
+                                     : find_start_on_any(*handles, options, setup);
     using From = Result<std::optional<Checkpoint>>;
     YOLK_TRY(const std::optional<Checkpoint> from, ranks.share(start ? From(start->from) : From(start.error())));
-    const Result<std::unique_ptr<OnDevices>> on = prepare_devices(devices, setup, options, from);
+    using On = Result<std::unique_ptr<OnDevices>>;
+    const On on = handles ? prepare_devices(*handles, ranks, setup, options, from) : On(handles.error());
     YOLK_TRY_VOID(ranks.agree(on ? Result<void>() : Result<void>(on.error())));
     OnDevices& prepared = **on;
     Run run{.devices = prepared.devices,
@@ -98,14 +103,6 @@ Result<TrainOutcome> train(std::span<const Device> devices, const TrainOptions& 
     run.outcome.counts = prepared.devices.counts();
     run.outcome.losses = prepared.devices.losses();
     return run.outcome;
-}
-
-Result<TrainOutcome> train(const Device& device, const TrainOptions& options, const OnGeneration& on_generation) {
-    return train(std::span(&device, 1), options, on_generation);
-}
-
-Result<TrainOutcome> train(const Context& context, const TrainOptions& options, const OnGeneration& on_generation) {
-    return train(context.device(), options, on_generation);
 }
 
 }  // namespace yolk::train

@@ -74,7 +74,7 @@ Result<std::vector<float>> run_on_one(const Device& device, const RolloutDesc& d
 
 }  // namespace
 
-Result<EvalOutcome> evaluate_policy(std::span<const Device> devices, const std::filesystem::path& policy,
+Result<EvalOutcome> evaluate_policy(const evolve::Devices& given, const std::filesystem::path& policy,
                                     const EvalOptions& options) {
     YOLK_TRY_VOID(check_evaluation_episodes(options.episodes));
     YOLK_TRY(const Policy loaded, load_policy(policy, options.own_environment.get()));
@@ -82,6 +82,7 @@ Result<EvalOutcome> evaluate_policy(std::span<const Device> devices, const std::
     RolloutDesc rollout = policy_rollout(loaded.network, parameters, options.episodes, 0);
     rollout.environment = loaded.task;
     rollout.own_environment = options.own_environment;
+    YOLK_TRY(const std::vector<Device> devices, given.handles());
     YOLK_TRY(const std::vector<float> returns,
              devices.size() == 1 ? run_on_one(devices.front(), rollout, loaded.parameters, options.seed)
                                  : run_on_pool(devices, rollout, loaded.parameters, options.seed));
@@ -94,16 +95,6 @@ Result<EvalOutcome> evaluate_policy(std::span<const Device> devices, const std::
                        .best_return = statistics.best,
                        .not_finite = statistics.not_finite,
                        .depends_on_placement = depends_on_placement(devices, options.own_environment.get())};
-}
-
-Result<EvalOutcome> evaluate_policy(const Device& device, const std::filesystem::path& policy,
-                                    const EvalOptions& options) {
-    return evaluate_policy(std::span(&device, 1), policy, options);
-}
-
-Result<EvalOutcome> evaluate_policy(const Context& context, const std::filesystem::path& policy,
-                                    const EvalOptions& options) {
-    return evaluate_policy(context.device(), policy, options);
 }
 
 }  // namespace yolk::train

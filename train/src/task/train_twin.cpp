@@ -23,7 +23,8 @@ Result<std::vector<std::string>> train_twin(const TrainOptions& options, const O
         return Result(evolve::rollout_twin_members(setup.population, kTrainingEpisodes));
     };
     parts.host_policy = evolve::rollout_twin_members(setup.checks, kCheckEpisodes);
-    YOLK_TRY(evolve::Evolution evolution, evolve::Evolution::create_on_host(std::move(parts), options.evolution));
+    YOLK_TRY(evolve::Evolution evolution,
+             evolve::Evolution::create(evolve::Devices::none(), std::move(parts), options.evolution));
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = Clock::now();
     std::vector<std::string> hashes;

@@ -90,10 +90,11 @@ Result<std::string> run_once(const std::filesystem::path& out, const DrillFault&
     if (fault.system) return drill_system(out, resume, strike);
     TrainOptions options = drill_options(out);
     options.resume = resume;
-    options.exchange = ranks;
     options.audit = strike.audit;
     options.hang_limit = strike.hang_limit;
-    YOLK_TRY(const TrainOutcome outcome, train(devices, options, [&](const GenerationReport& report) {
+    const evolve::Devices here(devices);
+    YOLK_TRY(const TrainOutcome outcome,
+             train(ranks == nullptr ? here : here.with(*ranks), options, [&](const GenerationReport& report) {
                  strike.on_generation(report.generation + 1);
                  return true;
              }));

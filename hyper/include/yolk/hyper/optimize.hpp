@@ -90,6 +90,10 @@ struct TextOptions {
     std::function<bool(const TextStep&)> on_step{};  ///< false: stop there, the best so far kept
 };
 
+/// Where the system's devices are those of one rank (evolve::Devices::with), the ranks make one search together. All
+/// of them call optimize() with the same system, examples and options, and all get the parameters of a search by one.
+/// Candidates are shared by measured rates; log, held-out examples and the best centre are rank 0's. on_step is called
+/// on each: the search ends where one of them says so.
 struct OptimizeOptions {
     /// The settings of EGGROLL, as in training (TrainOptions::evolution), with a smaller population and gentler steps
     /// by default (evolve::kSystemDefaults). Over a system they mean:
@@ -135,11 +139,6 @@ struct OptimizeOptions {
     /// examples may be others. Costs, failures and steps are counted on, and the log goes on where it fits; the history
     /// has the steps since. Without such a file it begins anew, with a notice.
     bool resume = false;
-    /// Ranks that make one search together, each on devices of its own. All of them call optimize() with the same
-    /// system, examples and options, and all get the parameters of a search by one. Candidates are shared by measured
-    /// rates; log, held-out examples and the best centre are rank 0's. on_step is called on each: the search ends where
-    /// one of them says so. nullptr: there are no others.
-    evolve::Exchange* exchange = nullptr;
 };
 [[nodiscard]] Result<void> validate(const KfacOptions& options);
 [[nodiscard]] Result<void> validate(const GradientOptions& options);

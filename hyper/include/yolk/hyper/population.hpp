@@ -14,6 +14,7 @@
 #include "yolk/core/owned.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/evolve/device_pool.hpp"
+#include "yolk/evolve/devices.hpp"
 #include "yolk/evolve/member_range.hpp"
 #include "yolk/hyper/executor.hpp"
 #include "yolk/hyper/graph.hpp"
@@ -156,11 +157,9 @@ struct PlacedEquation {
 class PopulationEvaluator {
    public:
     struct Resources {
-        Dispatcher* dispatcher = nullptr;
-        HostPool* pool = nullptr;  ///< may be null with a dispatcher
-        /// In place of the dispatcher. Candidates are dealt out to all devices that are in use; with one of them it is
-        /// as with that one's dispatcher.
-        evolve::DevicePool* devices = nullptr;
+        /// Candidates are dealt out to all of several devices that are in use; with one left it is as with one device.
+        evolve::Devices devices = evolve::Devices::none();
+        HostPool* pool = nullptr;  ///< may be null with one device
     };
     /// Groups the examples by signature, plans every stage. Errors: no examples, one without an output, a group that
     /// the graphs name and the set lacks, no memory for a single candidate, no device left.

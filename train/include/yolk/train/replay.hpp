@@ -12,7 +12,7 @@
 
 #include "yolk/context/context.hpp"
 #include "yolk/core/result.hpp"
-#include "yolk/runtime/device.hpp"
+#include "yolk/evolve/devices.hpp"
 #include "yolk/runtime/dispatcher.hpp"
 
 namespace yolk::train {
@@ -59,12 +59,9 @@ using OnReplayProgress = std::function<bool(std::uint32_t done, std::uint32_t al
 /// a later version, of another network than its settings say, or that begins after generation 0; a generation past its
 /// end; an integer rule's state that differs from the log's (Failed, with the generation); a folder that cannot be
 /// written, or that a run has trained in.
-[[nodiscard]] Result<ReplayOutcome> replay(const Context& context, const std::filesystem::path& log,
+/// On one device, the first of several; on Devices::none() by the exact twin on the host, which replays no run in fast
+/// mode.
+[[nodiscard]] Result<ReplayOutcome> replay(const evolve::Devices& devices, const std::filesystem::path& log,
                                            const ReplayOptions& options = {}, const OnReplayProgress& progress = {});
-[[nodiscard]] Result<ReplayOutcome> replay(const Device& device, const std::filesystem::path& log,
-                                           const ReplayOptions& options = {}, const OnReplayProgress& progress = {});
-/// On the host, by the exact twin. Errors: a run in fast mode, and those above.
-[[nodiscard]] Result<ReplayOutcome> replay_twin(const std::filesystem::path& log, const ReplayOptions& options = {},
-                                                const OnReplayProgress& progress = {});
 
 }  // namespace yolk::train
