@@ -64,7 +64,7 @@ struct LoopForm {
     Result<void> evaluate(const hyper::SearchSpace& space) {
         const auto start = Clock::now();
         YOLK_TRY(const hyper::PopulationOutputs outputs, evaluator->evaluate({.table = space.table,
-                                                                              .centre = space.centre,
+                                                                              .mean = space.mean,
                                                                               .when = {.seed = 1, .sigma = 0.05F},
                                                                               .members = kLoopMembers}));
         seconds.push_back(seconds_since(start));
@@ -146,7 +146,7 @@ Result<void> time_stopped_loop(benchmark::State& state, BenchDevice& on, std::ui
     const auto evaluate = [&](std::size_t form) -> Result<void> {
         const auto start = Clock::now();
         YOLK_TRY(const hyper::PopulationOutputs outputs, forms[form]->evaluate({.table = space.table,
-                                                                                .centre = space.centre,
+                                                                                .mean = space.mean,
                                                                                 .when = {.seed = 1, .sigma = 0.05F},
                                                                                 .members = kLoopMembers}));
         seconds[form].push_back(seconds_since(start));

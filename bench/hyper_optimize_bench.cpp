@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seconds of one step of System::optimize at population 64, the median of a search's steps: EGGROLL, whose centre stays
-// on the device, the same with a centre that is downloaded, clamped and uploaded in every step, as it was before, and
+// Seconds of one step of System::optimize at population 64, the median of a search's steps: EGGROLL, whose mean stays
+// on the device, the same with a mean that is downloaded, clamped and uploaded in every step, as it was before, and
 // Adam along the derivatives of all examples. Two systems: XOR (2-4-1 over 4 examples) and 32-64-64-8 over 64 examples.
 // And EGGROLL at population 4,096 over 8-16-16-4 and 8 examples, scored on the host and on the device; `bytes_to_host`
 // are those of a step.
@@ -66,7 +66,7 @@ SearchedSystem many_members() {
                                                const hyper::Inputs& in) { return third(second(first(in["x"]))); }),
         .examples = {},
         .members = kManyMembers,
-        .steps = kStepsOfMany};
+        .generations = kStepsOfMany};
     for (std::uint32_t i = 0; i < 8; ++i)
         made.examples.push_back({.inputs = {{"x", drawn_vector(8, i)}}, .expected = drawn_vector(4, 100 + i)});
     return made;
@@ -77,42 +77,42 @@ SearchedSystem many_members_scored_on_device() {
     return made;
 }
 
-/// EGGROLL with its centre on the host.
-class HostCentredSearch final : public hyper::Search {
+/// EGGROLL with its mean on the host.
+class HostMeanSearch final : public hyper::Search {
    public:
     [[nodiscard]] std::string name() const override { return "host-centred"; }
-    [[nodiscard]] std::uint64_t candidates_per_step(const hyper::OptimizeOptions&) const override {
+    [[nodiscard]] std::uint64_t candidates_per_generation(const hyper::OptimizeOptions&) const override {
         return kMembers + 1;
     }
     [[nodiscard]] Result<void> run(hyper::Objective& objective) override {
         const evolve::EvolutionOptions& options = objective.options().evolution;
         const Device& device = objective.dispatcher().device();
-        evolve::EvolutionParts parts{.parameters = objective.space().table, .initial = objective.space().centre};
+        evolve::EvolutionParts parts{.parameters = objective.space().table, .initial = objective.space().mean};
         YOLK_TRY(auto scores, evolve::host_scores_evaluator(device, kMembers));
         const std::span<float> returns = scores->returns();
         parts.evaluator = std::move(scores);
         YOLK_TRY(evolve::Evolution evolution,
                  evolve::Evolution::create(device, objective.dispatcher(), std::move(parts), options));
         evolve::Schedule schedule(options);
-        std::vector<float> centre = objective.space().centre;
-        for (std::uint32_t step = 0; step < objective.options().steps; ++step, schedule.advance()) {
+        std::vector<float> mean = objective.space().mean;
+        for (std::uint32_t step = 0; step < objective.options().generations; ++step, schedule.advance()) {
             YOLK_TRY(const std::vector<double> rewards, objective.evaluate({.table = objective.space().table,
-                                                                            .centre = centre,
+                                                                            .mean = mean,
                                                                             .when = schedule.noise_time(),
                                                                             .first_member = -1,
                                                                             .members = kMembers + 1}));
             std::ranges::transform(std::span(rewards).subspan(1), returns.begin(),
                                    [](double reward) { return static_cast<float>(reward); });
-            if (!objective.report({.step = step, .centre = rewards.front()}, centre)) return {};
+            if (!objective.report({.generation = step, .unperturbed = rewards.front()}, mean)) return {};
             YOLK_TRY_VOID(evolution.step());
-            centre.assign(evolution.parameters().begin(), evolution.parameters().end());
-            if (evolve::move_into_bounds(objective.bounds(), centre)) YOLK_TRY_VOID(evolution.set_parameters(centre));
+            mean.assign(evolution.parameters().begin(), evolution.parameters().end());
+            if (evolve::move_into_bounds(objective.bounds(), mean)) YOLK_TRY_VOID(evolution.set_parameters(mean));
         }
         return {};
     }
 };
 
-enum class By { Eggroll, HostCentredEggroll, Adam };
+enum class By { Eggroll, HostMeanEggroll, Adam };
 
 struct StepCost {
     double seconds = 0.0;
@@ -125,11 +125,11 @@ Result<StepCost> cost_of_step(SearchedSystem& searched, const Device& device, By
     std::vector<Clock::time_point> reports;
     std::vector<std::uint64_t> bytes;
     hyper::OptimizeOptions options{.evolution = {.population = searched.members, .sigma = 0.3F, .learning_rate = 0.2F},
-                                   .steps = searched.steps};
-    static HostCentredSearch host_centred;
-    if (by == By::HostCentredEggroll) options.search = &host_centred;
+                                   .generations = searched.steps};
+    static HostMeanSearch host_mean;
+    if (by == By::HostMeanEggroll) options.search = &host_mean;
     if (by == By::Adam) options.gradient = hyper::GradientOptions{};
-    options.on_step = [&](const hyper::StepReport&) {
+    options.on_generation = [&](const hyper::GenerationReport&) {
         reports.push_back(Clock::now());
         const OperationCounts counts = device.counts();
         bytes.push_back(counts.bytes_read_back + counts.bytes_downloaded);
@@ -165,8 +165,8 @@ void add_searches(std::span<BenchDevice> devices) {
         SearchedSystem (*make)();
         std::vector<Way> ways;
     };
-    const Way eggroll{"centre_on_device", By::Eggroll};
-    const std::vector<Way> all{eggroll, {"centre_on_host", By::HostCentredEggroll}, {"adam", By::Adam}};
+    const Way eggroll{"mean_on_device", By::Eggroll};
+    const std::vector<Way> all{eggroll, {"mean_on_host", By::HostMeanEggroll}, {"adam", By::Adam}};
     for (const Row& row : {Row{"xor", &exclusive_or, all}, Row{"32-64-64-8x64", &network, all},
                            Row{"8-16-16-4x8/scored_on_host", &many_members, {eggroll}},
                            Row{"8-16-16-4x8/scored_on_device", &many_members_scored_on_device, {eggroll}}}) {

@@ -41,7 +41,7 @@ struct Setup {
 
     [[nodiscard]] hyper::Perturbations perturbed(std::int32_t first, std::uint32_t members) const {
         return {.table = space.table,
-                .centre = space.centre,
+                .mean = space.mean,
                 .when = {.seed = kSeed, .sigma = 0.05F},
                 .first_member = first,
                 .members = members};
@@ -120,7 +120,7 @@ Result<void> time_evaluator(benchmark::State& state, BenchDevice& on, const Size
     return {};
 }
 
-/// The weights of some candidates, formed: centre + noise.
+/// The weights of some candidates, formed: mean + noise.
 std::vector<std::vector<hyper::Tensor>> formed_candidates(const Setup& setup, std::uint32_t count) {
     std::vector<std::vector<hyper::Tensor>> candidates(count);
     for (std::uint32_t i = 0; i < count; ++i) {

@@ -62,7 +62,7 @@ struct Side {
     Result<hyper::PopulationOutputs> run(const TracedNetwork& network, std::uint32_t candidates) {
         const Clock::time_point start = Clock::now();
         YOLK_TRY(hyper::PopulationOutputs outputs, evaluator->evaluate({.table = network.space.table,
-                                                                        .centre = network.space.centre,
+                                                                        .mean = network.space.mean,
                                                                         .when = {.seed = 42, .sigma = 0.05F},
                                                                         .members = candidates}));
         seconds.push_back(seconds_since(start));

@@ -103,7 +103,7 @@ TEST_F(opening_faults, evaluations_and_searches_go_on_with_the_other_device) {
     const std::string policy = (folder_ / "out" / "policy.safetensors").string();
     const std::vector<Arguments> commands{
         {"eval", policy, "--devices", "all", "--json", "--episodes", "8", "--hang-seconds", "10"},
-        {"system", "xor", "optimize", "--devices", "all", "--json", "--steps", "2", "--population", "8",
+        {"system", "xor", "optimize", "--devices", "all", "--json", "--generations", "2", "--population", "8",
          "--determinism", "exact", "--hang-seconds", "10"}};
     for (const Arguments& command : commands) {
         for (const OpeningFault& fault : kOpeningFaults) {

@@ -15,7 +15,8 @@ class replay_system : public InFolder {
     [[nodiscard]] std::string file(const std::string& name) const { return (folder_ / name).string(); }
     /// The log of a search of 6 generations by that shipped system, begun with `load` where that is given.
     [[nodiscard]] Ran search(const std::string& system, const std::string& out, const std::string& load = {}) const {
-        std::vector<std::string> arguments{"system", system, "optimize", "--json", "--steps", "6", "--out", file(out)};
+        std::vector<std::string> arguments{"system",        system, "optimize", "--json",
+                                           "--generations", "6",    "--out",    file(out)};
         if (!load.empty()) arguments.insert(arguments.end(), {"--load", file(load)});
         return run_command(arguments, only(kLavapipe));
     }
@@ -32,7 +33,7 @@ class replay_system : public InFolder {
     }
 };
 
-/// The mean after a generation is the centre of the next step.
+/// The mean after a generation is the unperturbed parameters of the next generation.
 TEST_F(replay_system, rebuilds_any_generation_of_a_shipped_system) {
     for (const std::string name : {"xor", "temperature"}) {
         const Ran tuned = search(name, "tuned");
@@ -43,7 +44,7 @@ TEST_F(replay_system, rebuilds_any_generation_of_a_shipped_system) {
                        only(generation == 1 ? kSwiftShader : kLavapipe));
             ASSERT_EQ(replayed.code, 0) << replayed.err;
             EXPECT_EQ(replayed.last()["system"], name);
-            EXPECT_EQ(replayed.last()["reward"], tuned.lines()[generation]["centre"]);
+            EXPECT_EQ(replayed.last()["reward"], tuned.lines()[generation]["unperturbed"]);
             EXPECT_EQ(replayed.last()["generations_in_log"], 6);
             const Ran scored =
                 run_command({"system", name, "evaluate", "--load", file("again"), "--json"}, only(kLavapipe));
@@ -70,7 +71,7 @@ TEST_F(replay_system, a_search_from_a_file_needs_the_file) {
     expect_bad(replay("second.log.yolk", {"--twin"}), 2, "is of a search that began with other parameters");
     const Ran replayed = replay("second.log.yolk", {"--twin", "--json", "--load", file("first"), "--generation", "3"});
     ASSERT_EQ(replayed.code, 0) << replayed.err;
-    EXPECT_EQ(replayed.last()["reward"], second.lines()[3]["centre"]);
+    EXPECT_EQ(replayed.last()["reward"], second.lines()[3]["unperturbed"]);
 }
 
 TEST_F(replay_system, a_folder_stands_for_its_log_and_what_is_wrong_with_a_log_is_said) {
@@ -106,7 +107,7 @@ TEST_F(replay_system, a_programs_own_system_is_replayed_by_the_program) {
         variables["OPENAI_BASE_URL"] = "";
         return run_shell("cd '" + folder_.string() + "' && '" + example + "' " + arguments, variables);
     };
-    const std::string search_briefly = "optimize --population 4 --steps 3 --json --out ";
+    const std::string search_briefly = "optimize --population 4 --generations 3 --json --out ";
     ASSERT_EQ(program(YOLK_EXAMPLE_15, search_briefly + "router").code, 0);
     expect_bad(replay("router.log.yolk", {"--twin"}), 2, "over the system 'router', which is not a shipped one");
     const Ran replayed = program(YOLK_EXAMPLE_15, "replay router.log.yolk --generation 2 --json");

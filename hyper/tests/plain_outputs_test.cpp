@@ -39,7 +39,7 @@ Result<Both> evaluated(Dispatcher& dispatcher, std::span<const TracedExample> ex
                                              {.max_batch_size = kChunk * static_cast<std::uint32_t>(examples.size()),
                                               .plain_outputs = outputs == &both.plain}));
         YOLK_TRY(*outputs, evaluator.evaluate({.table = space.table,
-                                               .centre = space.centre,
+                                               .mean = space.mean,
                                                .when = {.seed = 9, .sigma = 0.25F},
                                                .first_member = -1,
                                                .members = kMembers}));

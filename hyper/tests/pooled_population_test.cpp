@@ -81,7 +81,7 @@ struct Prepared {
     SearchSpace space;
     [[nodiscard]] Perturbations members(std::int32_t first, std::uint32_t count) const {
         return {.table = space.table,
-                .centre = space.centre,
+                .mean = space.mean,
                 .when = {.seed = 7, .generation = 3, .time = 3, .sigma = 0.3F},
                 .rank = 2,
                 .first_member = first,
@@ -244,12 +244,11 @@ TEST_F(pooled_population, bad_input_is_refused) {
         expect_error(PopulationEvaluator::create({.devices = pool}, prepared.traced, mixed.system.parameters(), {}),
                      ErrorKind::BadInput, "need a host pool"));
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluator, evaluator_over(pool, mixed, prepared));
-    ASSERT_OK_AND_ASSIGN(
-        const Buffer buffer,
-        one_device().create_buffer({.size_bytes = prepared.space.table.size_bytes(), .label = "centre"}));
+    ASSERT_OK_AND_ASSIGN(const Buffer buffer, one_device().create_buffer(
+                                                  {.size_bytes = prepared.space.table.size_bytes(), .label = "mean"}));
     Perturbations members = prepared.members(-1, 5);
-    members.device_centre = {buffer, 0, buffer.size_bytes()};
-    EXPECT_TRUE(expect_error(evaluator.evaluate(members), ErrorKind::BadInput, "The centre is on one device"));
+    members.device_mean = {buffer, 0, buffer.size_bytes()};
+    EXPECT_TRUE(expect_error(evaluator.evaluate(members), ErrorKind::BadInput, "The mean is on one device"));
     EXPECT_EQ(pool.in_use(), 2U) << notices;
 }
 

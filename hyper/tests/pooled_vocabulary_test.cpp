@@ -45,7 +45,7 @@ TEST(pooled_vocabulary, two_vendors_and_the_twins_agree) {
     ASSERT_OK_AND_ASSIGN(const std::vector<TracedExample> traced, system.trace_all(attentive_examples()));
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(system.parameters()));
     const Perturbations members{.table = space.table,
-                                .centre = space.centre,
+                                .mean = space.mean,
                                 .when = {.seed = 7, .generation = 3, .time = 3, .sigma = 0.3F},
                                 .rank = 2,
                                 .first_member = -1,
@@ -72,8 +72,8 @@ TEST(pooled_vocabulary, two_vendors_and_the_twins_agree) {
         }
         EXPECT_EQ(audited, members.members);
     }
-    const Value centre = *system.call({{"x", drawn_tensor({5, 4}, 100)}});
-    EXPECT_EQ(expected.values[0], centre) << "member -1 is the call";
+    const Value mean = *system.call({{"x", drawn_tensor({5, 4}, 100)}});
+    EXPECT_EQ(expected.values[0], mean) << "member -1 is the call";
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ std::vector<TracedExample> examples_of(const ParameterSet& set, std::uint32_t se
 }
 Perturbations five_members(const SearchSpace& space) {
     return {.table = space.table,
-            .centre = space.centre,
+            .mean = space.mean,
             .when = {.seed = 7, .generation = 3, .time = 3, .sigma = 0.1F},
             .first_member = -1,
             .members = 5};

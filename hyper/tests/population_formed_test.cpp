@@ -57,7 +57,7 @@ TEST_P(population_formed, has_the_bits_of_the_twins) {
     const population::PopulationTwin twin(nullptr, known);
     for (const auto& [rank, antithetic] : {std::pair(1U, true), std::pair(3U, false)}) {
         const Perturbations members{.table = space.table,
-                                    .centre = space.centre,
+                                    .mean = space.mean,
                                     .when = kFormedNoise,
                                     .rank = rank,
                                     .first_member = -1,

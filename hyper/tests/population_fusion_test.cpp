@@ -44,7 +44,7 @@ class population_fusion : public ::yolk::testing::DeviceTest {
         YOLK_TRY(PopulationEvaluator evaluator,
                  PopulationEvaluator::create({.devices = dispatcher()}, examples, set, {}));
         return evaluator.evaluate(Perturbations{.table = space.table,
-                                                .centre = space.centre,
+                                                .mean = space.mean,
                                                 .when = kFusionNoise,
                                                 .rank = rank,
                                                 .first_member = -1,

@@ -106,11 +106,11 @@ TEST_P(population_host, knobs_are_decoded_from_perturbed_coordinates) {
     ASSERT_OK_AND_ASSIGN(
         const PopulationOutputs out,
         evaluator.evaluate(
-            {.table = space.table, .centre = space.centre, .when = kHostNoise, .first_member = -1, .members = 9}));
+            {.table = space.table, .mean = space.mean, .when = kHostNoise, .first_member = -1, .members = 9}));
     for (std::int32_t member = -1; member < 8; ++member) {
         const PerturbedVectorDesc desc{.members = 1, .element_count = 1, .parameter = ParameterId(0)};
         const auto coordinates =
-            reference::twin_result<float>(desc, {std::span(space.centre).first(1)}, kHostNoise, member);
+            reference::twin_result<float>(desc, {std::span(space.mean).first(1)}, kHostNoise, member);
         const float wanted = to_natural(set.find("knob")->spec.fields, coordinates)[0];
         EXPECT_EQ(out.values[static_cast<std::size_t>(member + 1)], Value(double{wanted})) << member;
     }
@@ -172,7 +172,7 @@ TEST_P(population_host, what_has_no_lowering_falls_back_and_says_so) {
     ASSERT_OK_AND_ASSIGN(
         const PopulationOutputs out,
         evaluator.evaluate(
-            {.table = space.table, .centre = space.centre, .when = kHostNoise, .first_member = -1, .members = 3}));
+            {.table = space.table, .mean = space.mean, .when = kHostNoise, .first_member = -1, .members = 3}));
     for (std::uint32_t e = 0; e < 2; ++e) EXPECT_EQ(out.values[e * 3], answer(examples[e], {}));
     // Formed weights and regenerated ones differ by roundings.
     const auto y = out.values[2].tensor()->values();
@@ -192,7 +192,7 @@ TEST_P(population_host, groups_that_changed_since_the_trace_are_what_they_are_no
     ASSERT_OK_AND_ASSIGN(
         const PopulationOutputs out,
         evaluator.evaluate(
-            {.table = space.table, .centre = space.centre, .when = kHostNoise, .first_member = -1, .members = 2}));
+            {.table = space.table, .mean = space.mean, .when = kHostNoise, .first_member = -1, .members = 2}));
     EXPECT_EQ(out.values[0], answer(examples[0], {{"v", drawn_tensor({4}, 77)}}));
 }
 
@@ -218,14 +218,14 @@ TEST_P(population_host, bad_input_is_told) {
     EXPECT_TRUE(expect_error(evaluator.evaluate(candidates), ErrorKind::BadInput, "candidate 1"));
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     const auto with = [&](auto change) {
-        Perturbations p{.table = space.table, .centre = space.centre, .when = kHostNoise, .members = 2};
+        Perturbations p{.table = space.table, .mean = space.mean, .when = kHostNoise, .members = 2};
         change(p);
         return evaluator.evaluate(p);
     };
     EXPECT_TRUE(expect_error(with([](Perturbations& p) { p.rank = 33; }), ErrorKind::BadInput, "from 1 to 32"));
     EXPECT_TRUE(
-        expect_error(with([](Perturbations& p) { p.first_member = -2; }), ErrorKind::BadInput, "-1 is the centre"));
-    EXPECT_TRUE(expect_error(with([](Perturbations& p) { p.centre = p.centre.first(3); }), ErrorKind::BadInput, "3"));
+        expect_error(with([](Perturbations& p) { p.first_member = -2; }), ErrorKind::BadInput, "-1 is the mean"));
+    EXPECT_TRUE(expect_error(with([](Perturbations& p) { p.mean = p.mean.first(3); }), ErrorKind::BadInput, "3"));
     EXPECT_TRUE(expect_error(
         with([](Perturbations& p) { p.table = *ParameterTable::create({{.name = "w", .rows = 3, .columns = 4}}); }),
         ErrorKind::BadInput, "search_space()"));
@@ -237,8 +237,8 @@ TEST(population_space, coordinates_go_there_and_back) {
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     ASSERT_EQ(space.table.parameters().size(), 3U);
     EXPECT_EQ(space.table.element_count(), 1U + 4U + 12U);
-    EXPECT_EQ(space.centre[0], 0.4F);  // 2 of a half range of 5
-    std::vector<float> moved = space.centre;
+    EXPECT_EQ(space.mean[0], 0.4F);  // 2 of a half range of 5
+    std::vector<float> moved = space.mean;
     moved[0] = 3.0F;  // beyond the upper bound
     moved[1] = 8.0F;
     ASSERT_OK(apply_coordinates(set, moved));

@@ -21,7 +21,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr std::uint32_t kFive = 5;
-constexpr std::int32_t kCentre = -1;
+constexpr std::int32_t kMean = -1;
 
 /// Minus the mean square of the difference.
 Metric mean_square() {
@@ -75,15 +75,15 @@ float mean_of_five(const std::array<float, kFive>& r) {
 
 Perturbations perturbed(const SearchSpace& space, std::uint32_t members) {
     return {.table = space.table,
-            .centre = space.centre,
+            .mean = space.mean,
             .when = {.seed = 9, .sigma = 0.25F},
-            .first_member = kCentre,
+            .first_member = kMean,
             .members = members};
 }
 
 class scores_stay : public ::yolk::testing::DeviceTest {
    protected:
-    static constexpr std::uint32_t kCandidates = 21;  // the centre among them
+    static constexpr std::uint32_t kCandidates = 21;  // the mean among them
     [[nodiscard]] Result<PopulationEvaluator> evaluator_of(std::span<const TracedExample> examples,
                                                            const ParameterSet& set, bool means) const {
         return PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set,
@@ -146,7 +146,7 @@ TEST_P(scores_stay, means_are_the_hosts_where_it_makes_a_reward) {
     std::vector<TracedExample> examples = rewarding_examples(set);
     Sketch s(set);
     const Atom sum = s.one("sum", {s.one("linear", {s.parameter("w1"), s.input("x", drawn_tensor({4}, 50))})});
-    const float limit = s.value(sum).tensor()->values()[0] + 0.01F;  // the centre is fine
+    const float limit = s.value(sum).tensor()->values()[0] + 0.01F;  // the mean is fine
     const auto picky = std::make_shared<const HostFunction>(
         HostFunction{.name = "picky", .run = [limit](const HostCall& call) -> Result<Value> {
                          if (call.operands[0].tensor()->values()[0] > limit) return failed_work("too much");
@@ -186,7 +186,7 @@ TEST_P(scores_stay, what_comes_to_the_host_does_not_grow) {
         for (const std::uint32_t i : {0U, 1U}) {
             Task task = network_task(examples);
             task.system.use(dispatcher());
-            OptimizeOptions options = few_steps(i == 0 ? 2 : 5);
+            OptimizeOptions options = few_generations(i == 0 ? 2 : 5);
             options.evolution.population = population;
             const OperationCounts before = device().counts();
             EXPECT_OK(task.system.optimize(task.examples, task.metric, options));
@@ -212,7 +212,7 @@ TEST_P(scores_stay, rewards_are_the_same_on_every_road) {
         ASSERT_OK_AND_ASSIGN(const PopulationEvaluation population,
                              task.system.evaluate_population(candidates, task.examples, task.metric));
         ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome,
-                             task.system.optimize(task.examples, task.metric, few_steps(2)));
+                             task.system.optimize(task.examples, task.metric, few_generations(2)));
         EXPECT_EQ(population.rewards, std::vector<double>(2, alone.reward));
         EXPECT_EQ(population.outputs.values.size(), 14U);
         EXPECT_EQ(outcome.start_reward, alone.reward);
@@ -249,10 +249,10 @@ TEST_P(scores_stay, outputs_that_do_not_vary_are_scored) {
     ASSERT_OK_AND_ASSIGN(const PopulationEvaluation population,
                          task.system.evaluate_population(candidates, task.examples, task.metric));
     EXPECT_EQ(population.rewards.front(), alone.reward);
-    OptimizeOptions options = few_steps(3);
+    OptimizeOptions options = few_generations(3);
     options.evolution.freeze = {"fixed"};
-    for (const std::uint32_t examples_per_step : {0U, 6U}) {
-        options.examples_per_step = examples_per_step;
+    for (const std::uint32_t examples_per_generation : {0U, 6U}) {
+        options.examples_per_generation = examples_per_generation;
         Task again = make();
         again.system.use(dispatcher());
         ASSERT_OK_AND_ASSIGN(const Searched searched, optimized(again, options));
@@ -262,7 +262,7 @@ TEST_P(scores_stay, outputs_that_do_not_vary_are_scored) {
 }
 
 TEST_P(scores_stay, samples_cost_and_change_nothing) {
-    OptimizeOptions options = few_steps();
+    OptimizeOptions options = few_generations();
     Task once = network_task(3), thrice = network_task(3);
     once.system.use(dispatcher());
     thrice.system.use(dispatcher());
@@ -275,7 +275,7 @@ TEST_P(scores_stay, samples_cost_and_change_nothing) {
     Task brief = network_task(3);
     brief.system.use(dispatcher());
     ASSERT_OK_AND_ASSIGN(const Searched some, optimized(brief, options));
-    EXPECT_EQ(some.outcome.steps, 2U);
+    EXPECT_EQ(some.outcome.generations, 2U);
     EXPECT_EQ(some.outcome.stopped_by, "budget");
 }
 
@@ -306,10 +306,10 @@ void expect_same_search(const Searched& got, const Searched& expected) {
     EXPECT_EQ(got.outcome.cost.metric_calls, expected.outcome.cost.metric_calls);
     ASSERT_EQ(got.outcome.history.size(), expected.outcome.history.size());
     for (std::size_t i = 0; i < got.outcome.history.size(); ++i) {
-        const StepReport &step = got.outcome.history[i], &other = expected.outcome.history[i];
+        const GenerationReport &step = got.outcome.history[i], &other = expected.outcome.history[i];
         EXPECT_EQ(step.mean, other.mean) << i;
         EXPECT_EQ(step.best, other.best) << i;
-        EXPECT_EQ(step.centre, other.centre) << i;
+        EXPECT_EQ(step.unperturbed, other.mean) << i;
         EXPECT_EQ(step.held_out, other.held_out) << i;
         EXPECT_EQ(step.failed, other.failed) << i;
     }
@@ -319,13 +319,13 @@ void expect_same_search(const Searched& got, const Searched& expected) {
 TEST_F(scores_of_several, have_the_bits_of_one_device) {
     struct Case {
         std::function<Task()> make;
-        std::uint32_t examples_per_step = 0;
+        std::uint32_t examples_per_generation = 0;
         bool fails = false;
     };
     for (const Case& each : {Case{[] { return network_task(7, true); }}, Case{[] { return network_task(7, true); }, 4},
                              Case{[] { return failing_task(); }, 0, true}}) {
-        OptimizeOptions options = few_steps(4);
-        options.examples_per_step = each.examples_per_step;
+        OptimizeOptions options = few_generations(4);
+        options.examples_per_generation = each.examples_per_generation;
         ASSERT_OK_AND_ASSIGN(const Searched expected, search(each.make(), options));
         EXPECT_EQ(expected.outcome.failed_candidates > 0, each.fails);
         std::string notices;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rewards of a small language model, as examples/10_transformer.cpp has it: the same bits on each device, by the exact
-// twins, and, of the centre, by one call.
+// twins, and, of the mean, by one call.
 #include <fmt/format.h>
 
 #include <numeric>
@@ -78,7 +78,7 @@ std::vector<Example> two_windows() {
 }
 
 TEST_P(transformer, rewards_have_the_twins_bits) {
-    constexpr std::uint32_t kMembers = 5;  // the centre and two pairs
+    constexpr std::uint32_t kMembers = 5;  // the mean and two pairs
     System system = language_model();
     const std::vector<Example> examples = two_windows();
     const Metric metric = sequence_cross_entropy();
@@ -88,7 +88,7 @@ TEST_P(transformer, rewards_have_the_twins_bits) {
     }
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(system.parameters()));
     const Perturbations around{.table = space.table,
-                               .centre = space.centre,
+                               .mean = space.mean,
                                .when = {.seed = 42, .generation = 2, .time = 2, .sigma = 0.05F},
                                .first_member = -1,
                                .members = kMembers};

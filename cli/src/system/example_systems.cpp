@@ -93,7 +93,7 @@ OptimizeOptions settings(std::uint32_t steps, std::uint32_t population, float si
     options.evolution.population = population;
     options.evolution.sigma = sigma;
     options.evolution.learning_rate = learning_rate;
-    options.steps = steps;
+    options.generations = steps;
     return options;
 }
 

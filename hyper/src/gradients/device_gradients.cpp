@@ -123,13 +123,13 @@ Result<Question> DeviceGradients::ask(const Graph& graph, const ParameterSet& pa
             source.id = ParameterId(static_cast<std::uint32_t>(row - rows.begin()));
             source.offset = parts_.table->offset(source.id);
             source.count = row->rows * row->columns;
-            if (source.spec.fields.empty()) source.kind = SourceKind::Centre;
+            if (source.spec.fields.empty()) source.kind = SourceKind::Mean;
         }
         question.sources.push_back(std::move(source));
         question.values.emplace_back();
         if (question.sources.back().kind == SourceKind::Given) question.values.back().push_back(group->value());
     }
-    question.perturbations = {.table = *parts_.table, .centre = {}, .first_member = -1, .members = 1};
+    question.perturbations = {.table = *parts_.table, .mean = {}, .first_member = -1, .members = 1};
     return question;
 }
 
@@ -300,8 +300,8 @@ Result<void> DeviceGradients::set_given_values(Stage& stage, std::span<const flo
     return {};
 }
 
-Result<double> DeviceGradients::run(Stage& stage, const BufferView& centre) {
-    stage.question.perturbations.device_centre = centre;
+Result<double> DeviceGradients::run(Stage& stage, const BufferView& mean) {
+    stage.question.perturbations.device_mean = mean;
     population::Candidates candidates(stage.question, {.count = 1});
     population::Run run(parts_.dispatcher, parts_.pool, *stage.program, candidates, 1);
     YOLK_TRY(const PopulationOutputs outputs, run.all());
@@ -341,12 +341,12 @@ Result<void> DeviceGradients::record_sum() {
     return {};
 }
 
-Result<double> DeviceGradients::evaluate(const BufferView& centre, std::span<const float> host, std::uint32_t step) {
+Result<double> DeviceGradients::evaluate(const BufferView& mean, std::span<const float> host, std::uint32_t step) {
     if (parts_.inputs_of_step || (kfac_ && stages_.front()->noise)) YOLK_TRY_VOID(take_batch(step));
     double reward = 0.0;
     for (const std::unique_ptr<Stage>& stage : stages_) {
         YOLK_TRY_VOID(set_given_values(*stage, host));
-        YOLK_TRY(const double part, run(*stage, centre));
+        YOLK_TRY(const double part, run(*stage, mean));
         reward += part;
     }
     if (!recorder_) YOLK_TRY_VOID(record_sum());

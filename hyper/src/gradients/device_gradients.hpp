@@ -57,7 +57,7 @@ class DeviceGradients final : public Gradients {
 
     [[nodiscard]] std::span<const std::string> groups() const noexcept override { return groups_; }
     [[nodiscard]] std::span<const std::string> refused() const noexcept override { return refused_; }
-    [[nodiscard]] Result<double> evaluate(const BufferView& centre, std::span<const float> host,
+    [[nodiscard]] Result<double> evaluate(const BufferView& mean, std::span<const float> host,
                                           std::uint32_t step) override;
     [[nodiscard]] BufferView gradient() const noexcept override { return gradient_; }
     [[nodiscard]] Result<std::uint64_t> move_by_kfac(const BufferView& parameters, std::uint32_t step) override;
@@ -97,7 +97,7 @@ class DeviceGradients final : public Gradients {
     [[nodiscard]] Result<void> take_batch(std::uint32_t step);
     [[nodiscard]] Result<void> take_inputs(Stage& stage, std::map<std::string, Value> inputs) const;
     [[nodiscard]] Result<void> set_given_values(Stage& stage, std::span<const float> host) const;
-    [[nodiscard]] Result<double> run(Stage& stage, const BufferView& centre);
+    [[nodiscard]] Result<double> run(Stage& stage, const BufferView& mean);
     [[nodiscard]] Result<void> record_sum();
 
     Parts parts_;

@@ -87,10 +87,10 @@ void Emitter::step(std::vector<BufferRef> reads, std::vector<BufferRef> writes, 
     ++event_;
 }
 
-BufferRef Emitter::centre(const Operand& operand) const {
+BufferRef Emitter::mean(const Operand& operand) const {
     const auto index = static_cast<std::size_t>(operand.traits.source);
-    return {.home = BufferRef::Home::Centre,
-            .offset = inputs_.centre_offsets[index],
+    return {.home = BufferRef::Home::Mean,
+            .offset = inputs_.mean_offsets[index],
             .bytes = kElementBytes * inputs_.sources[index].count};
 }
 
@@ -99,17 +99,17 @@ BufferRef Emitter::source_values(std::int32_t index) {
     if (known.home != BufferRef::Home::None) return known;
     const Source& source = inputs_.sources[static_cast<std::size_t>(index)];
     const std::uint64_t elements = source.spec.shape.element_count().value_or(0);
-    if (source.kind == SourceKind::Centre) {
-        return known = {.home = BufferRef::Home::Centre,
-                        .offset = inputs_.centre_offsets[static_cast<std::size_t>(index)],
+    if (source.kind == SourceKind::Mean) {
+        return known = {.home = BufferRef::Home::Mean,
+                        .offset = inputs_.mean_offsets[static_cast<std::size_t>(index)],
                         .bytes = kElementBytes * elements};
     }
     if (!source.drawn_on_device()) {
         known = temporary(kElementBytes * elements * members());
         return upload({.to = known, .source = index});
     }
-    const BufferRef vector{.home = BufferRef::Home::Centre,
-                           .offset = inputs_.centre_offsets[static_cast<std::size_t>(index)],
+    const BufferRef vector{.home = BufferRef::Home::Mean,
+                           .offset = inputs_.mean_offsets[static_cast<std::size_t>(index)],
                            .bytes = kElementBytes * elements};
     remember(known);
     if (source.spec.is_matrix()) return known = formed_matrix(source, vector);
@@ -124,7 +124,7 @@ BufferRef Emitter::source_values(std::int32_t index) {
     return known;
 }
 
-BufferRef Emitter::formed_matrix(const Source& source, const BufferRef& centre) {
+BufferRef Emitter::formed_matrix(const Source& source, const BufferRef& mean) {
     const auto out = static_cast<std::uint32_t>(source.spec.shape[0]);
     const BufferRef identity = store(fmt::format("identity {}", out), [out](std::vector<std::uint32_t>& words) {
         const std::size_t begin = words.size();
@@ -140,8 +140,8 @@ BufferRef Emitter::formed_matrix(const Source& source, const BufferRef& centre) 
                                    .shared_input = true,
                                    .transposed = true,
                                    .antithetic = antithetic()};
-    const BufferRef formed = temporary(centre.bytes * members());
-    step({centre, identity}, {formed}, perturbed_linear_scratch(desc),
+    const BufferRef formed = temporary(mean.bytes * members());
+    step({mean, identity}, {formed}, perturbed_linear_scratch(desc),
          bind_operation(desc, [](std::span<const BufferView> views) {
              return PerturbedLinearViews{.weights = views[0], .input = views[1], .output = views[2]};
          }));
@@ -181,8 +181,8 @@ BufferRef Emitter::table(const Operand& operand) {
                 words.push_back(std::bit_cast<std::uint32_t>(exact::exact_flush_operand(x)));
         });
     }
-    // Small elements of the centre itself are as the optimizer left them.
-    if (source(operand).kind == SourceKind::Centre) return source_values(operand.traits.source);
+    // Small elements of the mean itself are as the optimizer left them.
+    if (source(operand).kind == SourceKind::Mean) return source_values(operand.traits.source);
     BufferRef& known = table_buffers_[static_cast<std::size_t>(operand.traits.source)];
     if (known.home != BufferRef::Home::None) return known;
     known = temporary(kElementBytes * element_count(operand.type) * members());

@@ -30,10 +30,10 @@ inline constexpr std::uint32_t kMostNumbers = 1U << 16U;
 
 /// A buffer before it has a place.
 struct BufferRef {
-    enum class Home : std::uint8_t { None, Arena, Constants, Centre };
+    enum class Home : std::uint8_t { None, Arena, Constants, Mean };
     Home home = Home::None;
     std::uint32_t index = 0;   ///< Arena: which
-    std::uint64_t offset = 0;  ///< Constants, Centre
+    std::uint64_t offset = 0;  ///< Constants, Mean
     std::uint64_t bytes = 0;
 };
 
@@ -162,7 +162,7 @@ class Emitter {
         std::span<const ExampleGroup> groups;
         std::span<const PlacedGraph> placed;
         std::span<const Source> sources;
-        std::span<const std::uint64_t> centre_offsets;  ///< bytes, by source
+        std::span<const std::uint64_t> mean_offsets;  ///< bytes, by source
         std::uint32_t members = 0;
         bool antithetic = true;
         Determinism determinism = Determinism::Exact;
@@ -221,7 +221,7 @@ class Emitter {
     /// A table of rows: data, or given values. The elements that perturbed_embedding counts as zero are zero.
     [[nodiscard]] BufferRef table(const Operand& operand);
     /// The unperturbed weights of a source that the device draws.
-    [[nodiscard]] BufferRef centre(const Operand& operand) const;
+    [[nodiscard]] BufferRef mean(const Operand& operand) const;
 
     /// Elements moved: from [members, examples or 1, ...] to [members, examples or 1, ...] of `to`, into `out`.
     void rearrange(const BufferRef& from, bool own_examples, const Rearrangement& to, bool per_example,
@@ -235,8 +235,8 @@ class Emitter {
     [[nodiscard]] const ExampleGroup& group() const { return inputs_.groups[group_]; }
     [[nodiscard]] const PlacedGraph& placed() const { return inputs_.placed[group_]; }
     [[nodiscard]] BufferRef source_values(std::int32_t source);
-    /// [members, out, in]: the sums of the centre and each candidate's noise, with the bits of Candidates::natural.
-    [[nodiscard]] BufferRef formed_matrix(const Source& source, const BufferRef& centre);
+    /// [members, out, in]: the sums of the mean and each candidate's noise, with the bits of Candidates::natural.
+    [[nodiscard]] BufferRef formed_matrix(const Source& source, const BufferRef& mean);
     BufferRef upload(Upload upload);
     [[nodiscard]] BufferRef store(const std::string& key, Constants::Fill fill);
     [[nodiscard]] BufferRef repeated(std::uint32_t count, std::uint32_t each);

@@ -48,7 +48,7 @@ void emit_perturbed(Emitter& emitter, const Fused& fused, std::span<const Operan
                                    .antithetic = emitter.antithetic(),
                                    .activation = fused.activation,
                                    .determinism = emitter.determinism()};
-    emitter.step({emitter.centre(operands[0]), input}, {emitter.result(*fused.result)}, perturbed_linear_scratch(desc),
+    emitter.step({emitter.mean(operands[0]), input}, {emitter.result(*fused.result)}, perturbed_linear_scratch(desc),
                  bind_operation(desc, [](std::span<const BufferView> views) {
                      return PerturbedLinearViews{.weights = views[0], .input = views[1], .output = views[2]};
                  }));
@@ -122,7 +122,7 @@ void emit_embedding(Emitter& emitter, const Equation& equation, std::span<const 
                                           .parameter = source.id,
                                           .shared_ids = shared_ids,
                                           .antithetic = emitter.antithetic()};
-        emitter.step({emitter.centre(table), which}, {emitter.result(equation.results[0]), status}, 0,
+        emitter.step({emitter.mean(table), which}, {emitter.result(equation.results[0]), status}, 0,
                      bind_operation(desc, [](std::span<const BufferView> views) {
                          return PerturbedEmbeddingViews{
                              .weights = views[0], .ids = views[1], .output = views[2], .status = views[3]};

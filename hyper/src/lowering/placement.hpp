@@ -18,9 +18,9 @@
 namespace yolk::hyper::population {
 
 enum class SourceKind {
-    Perturbed,  ///< a centre and noise; a matrix is formed only where an equation takes the whole of it
+    Perturbed,  ///< a mean and noise; a matrix is formed only where an equation takes the whole of it
     Given,      ///< values for each candidate, from the host
-    Centre,     ///< the centre itself, as it lies on the device, for one candidate
+    Mean,       ///< the mean itself, as it lies on the device, for one candidate
 };
 
 /// A parameter group that differs between candidates.
@@ -28,13 +28,13 @@ struct Source {
     ParameterSpec spec;
     SourceKind kind = SourceKind::Perturbed;
     ParameterId id{};          ///< in the search table
-    std::uint32_t offset = 0;  ///< of its coordinates in the centre
+    std::uint32_t offset = 0;  ///< of its coordinates in the mean
     std::uint32_t count = 0;   ///< of coordinates
     std::uint32_t rank = 1;    ///< of a matrix' noise
     /// Whether the device draws its noise; otherwise the host sends natural values.
     [[nodiscard]] bool drawn_on_device() const { return kind == SourceKind::Perturbed && spec.fields.empty(); }
-    /// Whether kernels read its centre.
-    [[nodiscard]] bool in_centre() const { return kind == SourceKind::Centre || drawn_on_device(); }
+    /// Whether kernels read its mean.
+    [[nodiscard]] bool in_mean() const { return kind == SourceKind::Mean || drawn_on_device(); }
 };
 
 /// A group's values at search coordinates; weights are their own.

@@ -10,7 +10,7 @@
 
 namespace yolk::hyper {
 
-/// The rewards are written before each step of Evolution, on one of the two sides.
+/// The rewards are written before each generation of Evolution, on one of the two sides.
 class GenerationScores final : public evolve::Evaluator {
    public:
     /// Errors: host_scores_evaluator's.
@@ -19,8 +19,8 @@ class GenerationScores final : public evolve::Evaluator {
         return std::unique_ptr<GenerationScores>(new GenerationScores(std::move(host)));
     }
 
-    /// For this generation: fp32 [members] on the device, written by what was submitted before the step; the buffer
-    /// that the fitness is made of.
+    /// For this generation: fp32 [members] on the device, written by what was submitted before the generation; the
+    /// buffer that the fitness is made of.
     [[nodiscard]] BufferView on_device() noexcept {
         are_on_device_ = true;
         return views_.returns.part(0, sizeof(float) * std::uint64_t{members()});

@@ -19,10 +19,10 @@
 
 namespace yolk::hyper {
 
-std::vector<std::uint32_t> draw_examples(std::uint64_t seed, std::uint32_t step, std::uint32_t of,
+std::vector<std::uint32_t> draw_examples(std::uint64_t seed, std::uint32_t generation, std::uint32_t of,
                                          std::uint32_t count) {
-    const std::uint32_t steps = std::max(1U, of / std::max(1U, count));  // of one pass
-    const NoiseStream stream{.seed = seed, .domain = Domain::Data, .time = step / steps};
+    const std::uint32_t generations = std::max(1U, of / std::max(1U, count));  // of one pass
+    const NoiseStream stream{.seed = seed, .domain = Domain::Data, .time = generation / generations};
     std::vector<std::uint32_t> order(of);
     std::iota(order.begin(), order.end(), 0U);
     for (std::uint32_t i = of; i-- > 1;) {
@@ -31,7 +31,7 @@ std::vector<std::uint32_t> draw_examples(std::uint64_t seed, std::uint32_t step,
         const std::uint64_t word = (std::uint64_t{words[0]} << 32U) | words[1];
         std::swap(order[i], order[word % (std::uint64_t{i} + 1)]);
     }
-    const std::uint32_t first = step % steps * count;
+    const std::uint32_t first = generation % generations * count;
     return {order.begin() + first, order.begin() + std::min(of, first + count)};
 }
 
@@ -73,24 +73,25 @@ std::map<std::string, Value> DrawnExamples::inputs_of(std::size_t example) const
     return inputs;
 }
 
-std::vector<std::uint32_t> DrawnExamples::drawn_in(std::uint32_t step) const {
-    std::vector<std::uint32_t> drawn = draw_examples(seed_, step, static_cast<std::uint32_t>(examples_.size()), count_);
+std::vector<std::uint32_t> DrawnExamples::drawn_in(std::uint32_t generation) const {
+    std::vector<std::uint32_t> drawn =
+        draw_examples(seed_, generation, static_cast<std::uint32_t>(examples_.size()), count_);
     std::ranges::stable_sort(drawn, {}, [&](std::uint32_t i) { return structure_of_[origins_[i].trace]; });
     return drawn;
 }
 
-std::vector<std::map<std::string, Value>> DrawnExamples::scored_inputs(std::uint32_t step) const {
+std::vector<std::map<std::string, Value>> DrawnExamples::scored_inputs(std::uint32_t generation) const {
     std::vector<std::map<std::string, Value>> inputs;
-    for (const std::uint32_t example : drawn_in(step)) {
+    for (const std::uint32_t example : drawn_in(generation)) {
         inputs.push_back(examples_[example].inputs);
         inputs.back().emplace(kExpectedInput, examples_[example].expected);
     }
     return inputs;
 }
 
-Result<bool> DrawnExamples::draw(std::uint32_t step, std::span<const std::string> varying,
+Result<bool> DrawnExamples::draw(std::uint32_t generation, std::span<const std::string> varying,
                                  std::vector<TracedExample>& traced, std::vector<Value>& expected) {
-    const std::vector<std::uint32_t> drawn = drawn_in(step);
+    const std::vector<std::uint32_t> drawn = drawn_in(generation);
     bool same = placed_.size() == drawn.size();
     placed_.resize(drawn.size(), UINT32_MAX);
     traced.resize(drawn.size());
@@ -116,15 +117,15 @@ Result<void> SystemObjective::trace_training(std::span<const Example> examples) 
             return scored_example(traced, *metric_, expected, varying);
         };
     }
-    YOLK_TRY(drawn_,
-             DrawnExamples::create(*system_, examples, options_.examples_per_step, options_.evolution.seed, scored));
+    YOLK_TRY(drawn_, DrawnExamples::create(*system_, examples, options_.examples_per_generation,
+                                           options_.evolution.seed, scored));
     return {};
 }
 
-Result<void> SystemObjective::draw_step(std::uint32_t step) {
-    if (!draws() || drawn_step_ == step) return {};
-    YOLK_TRY(const bool same, drawn_->draw(step, optimized_groups(set_), training_.traced, training_.expected));
-    drawn_step_ = step;
+Result<void> SystemObjective::draw_generation(std::uint32_t generation) {
+    if (!draws() || drawn_generation_ == generation) return {};
+    YOLK_TRY(const bool same, drawn_->draw(generation, optimized_groups(set_), training_.traced, training_.expected));
+    drawn_generation_ = generation;
     // Traces that hold values of their examples may differ in what plans rely on; then new ones are made.
     if (same && training_.evaluator && training_.evaluator->set_examples(training_.traced)) return {};
     return plan(training_);
@@ -132,7 +133,7 @@ Result<void> SystemObjective::draw_step(std::uint32_t step) {
 
 Result<bool> SystemObjective::is_to_keep(const std::function<Result<std::optional<double>>()>& held_out,
                                          double reward) {
-    if (held_out_ && !held_out_due(outcome_.steps)) {
+    if (held_out_ && !held_out_due(outcome_.generations)) {
         scored_.emplace(std::nullopt);
         return false;
     }

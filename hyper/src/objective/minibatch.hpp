@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of a search that are evaluated on some of the examples each.
+// Generations of a search that are evaluated on some of the examples each.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace yolk::hyper {
 
-/// `count` of the numbers below `of`, all different, for a step: each pass over all of them is shuffled by the seed and
-/// its number, and has of / count steps. `count` is from 1 to `of`.
-[[nodiscard]] std::vector<std::uint32_t> draw_examples(std::uint64_t seed, std::uint32_t step, std::uint32_t of,
+/// `count` of the numbers below `of`, all different, for a generation: each pass over all of them is shuffled by the
+/// seed and its number, and has of / count generations. `count` is from 1 to `of`.
+[[nodiscard]] std::vector<std::uint32_t> draw_examples(std::uint64_t seed, std::uint32_t generation, std::uint32_t of,
                                                        std::uint32_t count);
 
-/// The traces behind a set of examples, and those of one step. Examples of the same types share one where the
-/// function's equations are the same for them, so that memory grows with the examples' inputs and with a step, not with
-/// both.
+/// The traces behind a set of examples, and those of one generation. Examples of the same types share one where the
+/// function's equations are the same for them, so that memory grows with the examples' inputs and with a generation,
+/// not with both.
 class DrawnExamples {
    public:
     /// What is evaluated of a trace: the trace itself, or that scored by a metric (scored_example.hpp).
@@ -31,19 +31,20 @@ class DrawnExamples {
                                                       std::uint32_t count, std::uint64_t seed, const Scored& scored);
     [[nodiscard]] std::span<const TracedExample> traces() const noexcept { return traces_; }
     [[nodiscard]] std::size_t structures() const noexcept { return structures_; }
-    /// The examples of a step, those of one structure behind each other, and what is expected of them. Whether
+    /// The examples of a generation, those of one structure behind each other, and what is expected of them. Whether
     /// structures are those that `traced` had, in the same order. Errors name the example.
-    [[nodiscard]] Result<bool> draw(std::uint32_t step, std::span<const std::string> varying,
+    [[nodiscard]] Result<bool> draw(std::uint32_t generation, std::span<const std::string> varying,
                                     std::vector<TracedExample>& traced, std::vector<Value>& expected);
 
-    /// Inputs of the examples of a step, in that order, with what is expected as kExpectedInput. Nothing is evaluated.
-    [[nodiscard]] std::vector<std::map<std::string, Value>> scored_inputs(std::uint32_t step) const;
+    /// Inputs of the examples of a generation, in that order, with what is expected as kExpectedInput. Nothing is
+    /// evaluated.
+    [[nodiscard]] std::vector<std::map<std::string, Value>> scored_inputs(std::uint32_t generation) const;
 
    private:
     /// Of an example, and what is expected of it where that is one of them.
     [[nodiscard]] std::map<std::string, Value> inputs_of(std::size_t example) const;
-    /// Numbers of the examples of a step, by structure.
-    [[nodiscard]] std::vector<std::uint32_t> drawn_in(std::uint32_t step) const;
+    /// Numbers of the examples of a generation, by structure.
+    [[nodiscard]] std::vector<std::uint32_t> drawn_in(std::uint32_t generation) const;
     struct Origin {
         std::uint32_t trace = 0;
         bool is_own = true;  ///< the trace is of this example; otherwise of one of its types

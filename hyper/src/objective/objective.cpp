@@ -101,8 +101,8 @@ Result<std::unique_ptr<SystemObjective>> SystemObjective::create(System& system,
     }
     if (system.devices().has_other_ranks() || !options.checkpoint.empty() || !options.run_log.empty())
         made->examples_hash_ = hash_of(examples);
-    YOLK_TRY_VOID(options.examples_per_step > 0 ? made->trace_training(examples)
-                                                : made->prepare(examples, made->training_));
+    YOLK_TRY_VOID(options.examples_per_generation > 0 ? made->trace_training(examples)
+                                                      : made->prepare(examples, made->training_));
     if (!made->options_.held_out.empty()) YOLK_TRY_VOID(made->prepare(options.held_out, made->held_out_.emplace()));
     // Now that tracing has registered every hyperfunction.
     YOLK_TRY(made->set_, working_set(system.parameters(), options.evolution));
@@ -111,7 +111,7 @@ Result<std::unique_ptr<SystemObjective>> SystemObjective::create(System& system,
     YOLK_TRY(made->space_, search_space(made->set_));
     YOLK_TRY_VOID(made->find_device());
     YOLK_TRY_VOID(made->check_devices());
-    YOLK_TRY_VOID(made->draws() ? made->draw_step(0) : made->plan(made->training_));
+    YOLK_TRY_VOID(made->draws() ? made->draw_generation(0) : made->plan(made->training_));
     if (made->held_out_) YOLK_TRY_VOID(made->plan(*made->held_out_));
     made->find_host_rows();
     made->bounds_ = bounds_of(made->set_, made->space_.table);
@@ -129,7 +129,7 @@ void SystemObjective::find_host_rows() {
     // Those with bounds, even where no example uses them.
     for (std::uint32_t id = 0; id < space_.table.parameters().size(); ++id) {
         const ParameterGroup* group = set_.find(space_.table.parameters()[id].name);
-        // Other structures than the first step's may need others.
+        // Other structures than the first generation's may need others.
         const bool all = draws() && drawn_->structures() > 1;
         if (all || (group != nullptr && !group->spec.fields.empty())) rows.insert(id);
     }
@@ -145,44 +145,44 @@ void SystemObjective::count_models() {
 }
 
 template <class HeldOut>
-bool SystemObjective::tell(const StepReport& step, HeldOut held_out) {
-    StepReport told = step;
+bool SystemObjective::tell(const GenerationReport& report, HeldOut held_out) {
+    GenerationReport told = report;
     told.metric_calls = outcome_.cost.metric_calls;
     count_models();
     told.model_calls = outcome_.cost.model_calls;
     told.tokens = outcome_.cost.tokens;
     told.cost = outcome_.cost.cost;
-    told.failed = std::exchange(failed_in_step_, 0);
+    told.failed = std::exchange(failed_in_generation_, 0);
     told.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
     outcome_.failed_candidates += told.failed;
-    told.skipped_elements = std::exchange(skipped_in_step_, 0);
-    ++outcome_.steps;
+    told.skipped_elements = std::exchange(skipped_in_generation_, 0);
+    ++outcome_.generations;
     const auto log = [&]() -> Result<void> {
-        // Where steps draw examples, the centre has been scored when it was evaluated.
+        // Where generations draw examples, the mean has been scored when it was evaluated.
         if (scored_) {
             told.held_out = *scored_;
-        } else if (held_out_due(told.step)) {
+        } else if (held_out_due(told.generation)) {
             YOLK_TRY(told.held_out, held_out());
         }
         scored_.reset();
-        told.shares = std::exchange(step_shares_, {});
+        told.shares = std::exchange(generation_shares_, {});
         count_ranks(told);
         outcome_.history.push_back(told);
         return log_line(to_json(told));
     };
     if (const Result<void> done = log(); !done) report_error_ = done.error();
-    const bool goes_on = !report_error_ && (!options_.on_step || options_.on_step(told));
+    const bool goes_on = !report_error_ && (!options_.on_generation || options_.on_generation(told));
     const Result<bool> stops = agree_on_any(!goes_on);
     if (!stops) report_error_ = stops.error();
     stopped_by_caller_ = !report_error_ && *stops;
     return !report_error_ && !*stops;
 }
 
-bool SystemObjective::report(const StepReport& step, std::span<const float> centre) {
-    return tell(step, [&] { return held_out_reward(centre); });
+bool SystemObjective::report(const GenerationReport& report, std::span<const float> mean) {
+    return tell(report, [&] { return held_out_reward(mean); });
 }
-bool SystemObjective::report(const StepReport& step, const Perturbations& around) {
-    return tell(step, [&] { return held_out_reward(around); });
+bool SystemObjective::report(const GenerationReport& report, const Perturbations& around) {
+    return tell(report, [&] { return held_out_reward(around); });
 }
 
 Result<OptimizeOutcome> SystemObjective::expected(const Search& search) const {
@@ -202,10 +202,10 @@ Result<OptimizeOutcome> SystemObjective::expected(const Search& search) const {
         device_equations += count_placed(placed, Placement::Device);
     }
     const std::uint64_t samples = options_.samples_per_example;
-    const std::uint64_t per_step = search.candidates_per_step(options_);
-    const std::uint64_t candidates = per_step * options_.steps + 2;
+    const std::uint64_t per_generation = search.candidates_per_generation(options_);
+    const std::uint64_t candidates = per_generation * options_.generations + 2;
     YOLK_TRY(const std::uint64_t per_chunk, training_.evaluator->candidates_per_chunk());
-    const std::uint64_t chunks = options_.steps * ceil_div(per_step, per_chunk) + 2;
+    const std::uint64_t chunks = options_.generations * ceil_div(per_generation, per_chunk) + 2;
     OptimizeOutcome outcome = outcome_;
     outcome.stopped_by = "dry run";
     outcome.cost = {.metric_calls = samples * candidates,
@@ -218,28 +218,27 @@ Result<OptimizeOutcome> SystemObjective::expected(const Search& search) const {
 
 Result<void> SystemObjective::score_start() {
     outcome_.best_reward = -std::numeric_limits<double>::infinity();
-    YOLK_TRY(const std::vector<double> start, evaluate(space_.centre, 1));
+    YOLK_TRY(const std::vector<double> start, evaluate(space_.mean, 1));
     if (start.empty()) {
         return bad_input("The budget of {} metric calls does not even score the start, which takes {}.",
                          options_.metric_budget, options_.samples_per_example);
     }
     best_.reset();
     outcome_.start_reward = start.front();
-    YOLK_TRY(outcome_.held_out_start,
-             scored_ ? Result<std::optional<double>>(*scored_) : held_out_reward(space_.centre));
+    YOLK_TRY(outcome_.held_out_start, scored_ ? Result<std::optional<double>>(*scored_) : held_out_reward(space_.mean));
     scored_.reset();
     is_spoilt_ = false;  // what an audit found to be wrong has been made again, and nothing came before
     return {};
 }
 
 Result<void> SystemObjective::score_start_again() {
-    YOLK_TRY_VOID(draw_step(0));
+    YOLK_TRY_VOID(draw_generation(0));
     YOLK_TRY(const std::vector<double> start, rewards_of(1, [&]() -> Result<PopulationOutputs> {
-                 YOLK_TRY(const std::vector<Candidate> candidates, candidates_at(space_.centre, 1));
+                 YOLK_TRY(const std::vector<Candidate> candidates, candidates_at(space_.mean, 1));
                  return training_.evaluator->evaluate(candidates);
              }));
     outcome_.start_reward = start.front();
-    YOLK_TRY(outcome_.held_out_start, held_out_reward(space_.centre));
+    YOLK_TRY(outcome_.held_out_start, held_out_reward(space_.mean));
     return {};
 }
 
@@ -250,21 +249,21 @@ Result<void> SystemObjective::search_by(Search& search) {
     YOLK_TRY_VOID(searched);
     YOLK_TRY_VOID(settled);
     if (report_error_) return *report_error_;
-    outcome_.failed_candidates += std::exchange(failed_in_step_, 0);
+    outcome_.failed_candidates += std::exchange(failed_in_generation_, 0);
     return fetch_best();
 }
 
 Result<void> SystemObjective::finish(const Search& search) {
     if (!std::isfinite(outcome_.best_reward)) {
         return failed_work(
-            "Neither the start nor any centre of the search has a finite reward, so there is nothing to keep. Evaluate "
+            "Neither the start nor any mean of the search has a finite reward, so there is nothing to keep. Evaluate "
             "the system to see why.");
     }
-    outcome_.stopped_by = stopped_by_caller_                                  ? "caller"
-                          : out_of_budget_ && outcome_.steps < options_.steps ? "budget"
-                                                                              : "steps";
-    const std::vector<float>& kept = best_ ? *best_ : space_.centre;
-    YOLK_TRY(outcome_.state_hash, evolve::state_hash(kept, {}, outcome_.steps));
+    outcome_.stopped_by = stopped_by_caller_                                              ? "caller"
+                          : out_of_budget_ && outcome_.generations < options_.generations ? "budget"
+                                                                                          : "generations";
+    const std::vector<float>& kept = best_ ? *best_ : space_.mean;
+    YOLK_TRY(outcome_.state_hash, evolve::state_hash(kept, {}, outcome_.generations));
     YOLK_TRY(outcome_.held_out_best, held_out_reward(kept));
     YOLK_TRY_VOID(check_spoilt(search));
     count_models();

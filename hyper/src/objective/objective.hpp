@@ -12,7 +12,7 @@
 
 #include "counts_in_force.hpp"
 #include "generation_scores.hpp"
-#include "kept_centre.hpp"
+#include "kept_mean.hpp"
 #include "minibatch.hpp"
 #include "search_checkpoint.hpp"
 #include "yolk/core/writer_lock.hpp"
@@ -59,10 +59,10 @@ class SystemObjective {
     [[nodiscard]] std::span<const ParameterId> host_rows() const noexcept { return host_rows_; }
     [[nodiscard]] std::span<const evolve::ElementBounds> bounds() const noexcept { return bounds_; }
     [[nodiscard]] Result<std::vector<double>> evaluate(std::span<const float> points, std::uint32_t count);
-    /// A centre on the device may still be read when this returns, and its buffer stays until settle().
+    /// A mean on the device may still be read when this returns, and its buffer stays until settle().
     [[nodiscard]] Result<std::vector<double>> evaluate(const Perturbations& candidates);
-    [[nodiscard]] bool report(const StepReport& step, std::span<const float> centre);
-    [[nodiscard]] bool report(const StepReport& step, const Perturbations& around);
+    [[nodiscard]] bool report(const GenerationReport& report, std::span<const float> mean);
+    [[nodiscard]] bool report(const GenerationReport& report, const Perturbations& around);
     [[nodiscard]] Result<std::unique_ptr<Gradients>> gradients(std::span<const std::string> groups);
 
     // For the searches of the house.
@@ -71,27 +71,28 @@ class SystemObjective {
     [[nodiscard]] std::uint32_t noise_rank() const noexcept { return options_.evolution.rank; }
     /// Whether the budget covers this many more candidates. Where it does not, the search is to end.
     [[nodiscard]] bool affords(std::uint64_t candidates);
-    /// Waits until nothing reads a centre on the device that evaluate() was given.
+    /// Waits until nothing reads a mean on the device that evaluate() was given.
     [[nodiscard]] Result<void> settle() { return has_device() ? kept_.settle(*dispatcher_) : Result<void>(); }
     /// What an interrupted search left, to begin with; the start of space() otherwise.
-    [[nodiscard]] CentreState first_state() const;
-    /// Whether the state after this many steps is to be kept now.
-    [[nodiscard]] bool checkpoint_due(std::uint32_t steps) const;
+    [[nodiscard]] evolve::EvolutionState first_state() const;
+    /// Whether the state after this many generations is to be kept now.
+    [[nodiscard]] bool checkpoint_due(std::uint32_t generations) const;
     /// Keeps it, with what competed so far; on rank 0, and where there is a place for it. Errors: Io.
-    [[nodiscard]] Result<void> save_checkpoint(const CentreState& state);
-    /// The centre of these perturbations competes for the result with a reward that came with its derivatives.
+    [[nodiscard]] Result<void> save_checkpoint(const evolve::EvolutionState& state);
+    /// The mean of these perturbations competes for the result with a reward that came with its derivatives.
     [[nodiscard]] Result<void> offer(const Perturbations& around, double reward);
-    /// Steps that changed nothing because no reward of theirs was finite, and parameters that a step left as they were.
-    void skipped(std::uint32_t steps, std::uint64_t elements);
-    /// Scores the centre of these perturbations on the held-out examples, if that is due, for the report that is next:
+    /// Generations that changed nothing because no reward of theirs was finite, and parameters that a generation left
+    /// as they were.
+    void skipped(std::uint32_t generations, std::uint64_t elements);
+    /// Scores the mean of these perturbations on the held-out examples, if that is due, for the report that is next:
     /// before an update moves it.
     [[nodiscard]] Result<void> look_at_held_out(const Perturbations& around);
     /// Whether log_generation() is to be called after each generation of a run, which then keeps its weights and makes
     /// digests.
     [[nodiscard]] bool keeps_log() const noexcept { return !options_.run_log.empty(); }
     [[nodiscard]] Result<void> log_generation(const evolve::Evolution& run);
-    /// evaluate() of the centre (member -1) and a generation behind it, whose rewards go to `scores`: they stay on the
-    /// device where kernels make them. The value is the centre's reward; nothing: the budget does not cover them, stop.
+    /// evaluate() of the mean (member -1) and a generation behind it, whose rewards go to `scores`: they stay on the
+    /// device where kernels make them. The value is the mean's reward; nothing: the budget does not cover them, stop.
     [[nodiscard]] Result<std::optional<double>> score(const Perturbations& candidates, GenerationScores& scores);
     /// Members that failed where their rewards stayed on the device.
     void count_failed(std::uint32_t members) noexcept;
@@ -125,7 +126,7 @@ class SystemObjective {
     /// What the search would cost.
     [[nodiscard]] Result<OptimizeOutcome> expected(const Search& search) const;
     /// Scores the start, runs, and says what came of it. Errors: the search's, a budget below the start, a log that
-    /// cannot be written, no centre with a finite reward.
+    /// cannot be written, no mean with a finite reward.
     [[nodiscard]] Result<OptimizeOutcome> run(Search& search);
     /// The best coordinates found, after run(); nothing where that is the start.
     [[nodiscard]] const std::optional<std::vector<float>>& best() const noexcept { return best_; }
@@ -151,21 +152,22 @@ class SystemObjective {
     /// Rewards over all samples; `evaluate` makes the outputs of one.
     [[nodiscard]] Result<std::vector<double>> rewards_of(std::uint32_t count,
                                                          const std::function<Result<PopulationOutputs>()>& evaluate);
-    /// Whether the centre that a step begins with is scored on the held-out examples; after the last step it is.
-    [[nodiscard]] bool held_out_due(std::uint32_t step) const noexcept;
+    /// Whether the mean that a generation begins with is scored on the held-out examples; after the last generation it
+    /// is.
+    [[nodiscard]] bool held_out_due(std::uint32_t generation) const noexcept;
     [[nodiscard]] Result<std::optional<double>> held_out_reward(std::span<const float> coordinates);
     [[nodiscard]] Result<std::optional<double>> held_out_reward(const Perturbations& around);
     template <class HeldOut>
-    [[nodiscard]] bool tell(const StepReport& step, HeldOut held_out);
+    [[nodiscard]] bool tell(const GenerationReport& report, HeldOut held_out);
     void find_host_rows();
-    // Of steps that are evaluated on some of the examples (minibatch.cpp).
+    // Of generations that are evaluated on some of the examples (minibatch.cpp).
     [[nodiscard]] Result<void> trace_training(std::span<const Example> examples);
-    /// Of the step, with the metric's equations behind the system's.
+    /// Of the generation, with the metric's equations behind the system's.
     [[nodiscard]] Result<std::vector<TracedExample>> scored_training() const;
-    /// The examples of a step.
-    [[nodiscard]] Result<void> draw_step(std::uint32_t step);
+    /// The examples of a generation.
+    [[nodiscard]] Result<void> draw_generation(std::uint32_t generation);
     [[nodiscard]] bool draws() const noexcept { return drawn_.has_value(); }
-    /// Whether a centre of this step becomes the one to keep.
+    /// Whether a mean of this generation becomes the one to keep.
     [[nodiscard]] Result<bool> is_to_keep(const std::function<Result<std::optional<double>>()>& held_out,
                                           double reward);
     [[nodiscard]] Result<void> compete_drawn(std::span<const float> points, std::span<const double> rewards);
@@ -208,7 +210,7 @@ class SystemObjective {
     using EvaluateRange = std::function<Result<std::vector<double>>(const evolve::MemberRange& part)>;
     [[nodiscard]] Result<std::vector<double>> from_all_ranks(std::uint32_t count, const EvaluateRange& evaluate);
     [[nodiscard]] Result<void> share_result();
-    void count_ranks(const StepReport& step);
+    void count_ranks(const GenerationReport& report);
     [[nodiscard]] Result<void> check_spoilt(const Search& search) const;
     void note_devices();
     /// Adds what the models in force were asked since the last time.
@@ -229,26 +231,27 @@ class SystemObjective {
     Prepared training_;
     std::optional<Prepared> held_out_;
     std::optional<DrawnExamples> drawn_;
-    std::optional<std::uint32_t> drawn_step_;      ///< whose examples training_ has
-    std::optional<double> best_held_out_;          ///< of the centre that is kept, where steps draw examples
-    std::optional<std::optional<double>> scored_;  ///< held-out reward of this step's centre, where it is known already
+    std::optional<std::uint32_t> drawn_generation_;  ///< whose examples training_ has
+    std::optional<double> best_held_out_;            ///< of the mean that is kept, where generations draw examples
+    std::optional<std::optional<double>>
+        scored_;  ///< held-out reward of this generation's mean, where it is known already
     std::optional<LineLog> log_;
     std::optional<evolve::RunLogWriter> run_log_;
     std::optional<Error> report_error_;  ///< report() has no way to tell; run() does
     std::optional<std::vector<float>> best_;
-    KeptCentre kept_;
+    KeptMean kept_;
     std::vector<ParameterId> host_rows_;
     std::vector<evolve::ElementBounds> bounds_;
     OptimizeOutcome outcome_;
     bool failure_named_ = false;
     bool out_of_budget_ = false;
     bool stopped_by_caller_ = false;
-    std::uint32_t failed_in_step_ = 0;
-    std::uint64_t skipped_in_step_ = 0;
+    std::uint32_t failed_in_generation_ = 0;
+    std::uint64_t skipped_in_generation_ = 0;
     RankCosts unshared_;         ///< spent here since share_costs()
     std::string examples_hash_;  ///< where there are other ranks, or a checkpoint
     evolve::NamedValues settings_;
-    std::optional<CentreState> first_;  ///< of a checkpoint
+    std::optional<evolve::EvolutionState> first_;  ///< of a checkpoint
     // Of several devices.
     bool is_spoilt_ = false;  ///< an audit found a wrong device outside of a run, which could go back
     // Of a run whose members are dealt out.
@@ -269,7 +272,7 @@ class SystemObjective {
     };
     [[nodiscard]] KeptSince kept_since(std::uint32_t generation) const;
     std::vector<KeptSince> trail_;
-    std::vector<evolve::WorkerShare> step_shares_;
+    std::vector<evolve::WorkerShare> generation_shares_;
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 

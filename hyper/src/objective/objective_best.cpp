@@ -24,8 +24,8 @@ Result<void> SystemObjective::compete(const Perturbations& around, double reward
         if (!keeps) return {};
         outcome_.best_reward = -std::numeric_limits<double>::infinity();  // whatever it was on other examples
     }
-    if (around.device_centre.empty()) {
-        compete(around.centre, reward);
+    if (around.device_mean.empty()) {
+        compete(around.mean, reward);
         return {};
     }
     if (!std::isfinite(reward) || !(reward > outcome_.best_reward)) return {};
@@ -40,10 +40,10 @@ Result<void> SystemObjective::fetch_best() {
     return {};
 }
 
-void SystemObjective::skipped(std::uint32_t steps, std::uint64_t elements) {
-    outcome_.skipped_steps += steps;
+void SystemObjective::skipped(std::uint32_t generations, std::uint64_t elements) {
+    outcome_.skipped_generations += generations;
     outcome_.skipped_elements += elements;
-    skipped_in_step_ += elements;
+    skipped_in_generation_ += elements;
 }
 
 }  // namespace yolk::hyper

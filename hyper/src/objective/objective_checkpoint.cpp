@@ -48,14 +48,14 @@ std::string hash_of_texts(const ParameterSet& set) {
 }  // namespace
 
 Result<evolve::NamedValues> SystemObjective::settings(const Search& search) const {
-    YOLK_TRY(const std::string start, evolve::state_hash(space_.centre, {}, 0));
+    YOLK_TRY(const std::string start, evolve::state_hash(space_.mean, {}, 0));
     evolve::NamedValues values{{"system", system_->name()},
                                {"hash of the parameters", start},
                                {"hash of the examples", examples_hash_},
                                {"metric", metric_->name},
                                {"search", search.name()},
                                {"samples per example", fmt::format("{}", options_.samples_per_example)},
-                               {"examples per step", fmt::format("{}", options_.examples_per_step)}};
+                               {"examples per step", fmt::format("{}", options_.examples_per_generation)}};
     for (const auto& setting : evolve::settings_of(options_.evolution)) values.push_back(setting);
     if (std::string texts = hash_of_texts(set_); !texts.empty())
         values.emplace_back("hash of the texts", std::move(texts));
@@ -92,9 +92,9 @@ Result<std::optional<SearchCheckpoint>> SystemObjective::read_checkpoint() const
     }
     const std::size_t elements = space_.table.element_count();
     const auto fits = [&](const std::vector<float>& values) { return values.size() == elements; };
-    if (!fits(checkpoint.centre.parameters) || (checkpoint.best && !fits(*checkpoint.best)) ||
-        checkpoint.centre.optimizer.size() % elements != 0) {
-        return bad_input("{} has {} coordinates; the system has {}.", what, checkpoint.centre.parameters.size(),
+    if (!fits(checkpoint.mean.parameters) || (checkpoint.best && !fits(*checkpoint.best)) ||
+        checkpoint.mean.optimizer.size() % elements != 0) {
+        return bad_input("{} has {} coordinates; the system has {}.", what, checkpoint.mean.parameters.size(),
                          elements);
     }
     return Read(std::move(checkpoint));
@@ -102,19 +102,19 @@ Result<std::optional<SearchCheckpoint>> SystemObjective::read_checkpoint() const
 
 Result<void> SystemObjective::go_on(const std::optional<SearchCheckpoint>& from) {
     if (!from) return {};
-    first_ = from->centre;
+    first_ = from->mean;
     best_ = from->best;
     outcome_.best_reward = from->best_reward;
     outcome_.start_reward = from->start_reward;
     outcome_.held_out_start = from->held_out_start;
-    outcome_.steps = outcome_.resumed_from = from->centre.generation;
+    outcome_.generations = outcome_.resumed_from = from->mean.generation;
     outcome_.failed_candidates = failed_before_ = from->failed_candidates;
     const std::uint64_t numbers = outcome_.cost.numbers;
     outcome_.cost = from->cost;
     outcome_.cost.numbers = numbers;
     // The held-out examples may be others now.
     if (draws()) {
-        YOLK_TRY(best_held_out_, held_out_reward(best_ ? *best_ : space_.centre));
+        YOLK_TRY(best_held_out_, held_out_reward(best_ ? *best_ : space_.mean));
         if (best_held_out_ && !std::isfinite(*best_held_out_)) best_held_out_.reset();
     }
     return {};
@@ -140,20 +140,22 @@ Result<void> SystemObjective::begin(const Search& search) {
     return go_on(from);
 }
 
-CentreState SystemObjective::first_state() const { return first_ ? *first_ : CentreState{.parameters = space_.centre}; }
-
-bool SystemObjective::checkpoint_due(std::uint32_t steps) const {
-    // After the last step what it made has yet to compete.
-    return !options_.checkpoint.empty() && options_.checkpoint_every != 0 && steps % options_.checkpoint_every == 0 &&
-           steps < options_.steps;
+evolve::EvolutionState SystemObjective::first_state() const {
+    return first_ ? *first_ : evolve::EvolutionState{.parameters = space_.mean};
 }
 
-Result<void> SystemObjective::save_checkpoint(const CentreState& state) {
+bool SystemObjective::checkpoint_due(std::uint32_t generations) const {
+    // After the last generation what it made has yet to compete.
+    return !options_.checkpoint.empty() && options_.checkpoint_every != 0 &&
+           generations % options_.checkpoint_every == 0 && generations < options_.generations;
+}
+
+Result<void> SystemObjective::save_checkpoint(const evolve::EvolutionState& state) {
     if (options_.checkpoint.empty() || !is_first_rank()) return {};
     if (run_log_) YOLK_TRY_VOID(run_log_->sync());
     YOLK_TRY_VOID(fetch_best());
     YOLK_TRY(const std::vector<std::byte> bytes, encode_checkpoint({.settings = settings_,
-                                                                    .centre = state,
+                                                                    .mean = state,
                                                                     .start_reward = outcome_.start_reward,
                                                                     .held_out_start = outcome_.held_out_start,
                                                                     .best_reward = outcome_.best_reward,
@@ -171,7 +173,8 @@ std::uint64_t SystemObjective::kept_log_bytes() const {
     std::size_t kept = std::min<std::size_t>(options_.kept_log_bytes, text.size());
     for (std::size_t begin = kept, end = 0; (end = text.find('\n', begin)) != std::string_view::npos; begin = end + 1) {
         const Json line = parse_json(text.substr(begin, end - begin), "a line").value_or(nullptr);
-        if (line.is_object() && line.value("step", Json()) == Json(outcome_.resumed_from - 1)) kept = end + 1;
+        if (line.is_object() && line.value("generation", line.value("step", Json())) == Json(outcome_.resumed_from - 1))
+            kept = end + 1;
     }
     return kept;
 }

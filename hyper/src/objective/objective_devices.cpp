@@ -61,7 +61,7 @@ Dispatcher& SystemObjective::dispatcher() noexcept {
 
 void SystemObjective::add_shares(std::span<const evolve::WorkerShare> shares) {
     if (shares.empty()) return;
-    add_to(step_shares_, shares);
+    add_to(generation_shares_, shares);
     add_to(outcome_.shares, shares);
 }
 

@@ -29,9 +29,9 @@ Result<void> SystemObjective::prepare(std::span<const Example> examples, Prepare
     return {};
 }
 
-bool SystemObjective::held_out_due(std::uint32_t step) const noexcept {
+bool SystemObjective::held_out_due(std::uint32_t generation) const noexcept {
     const std::uint32_t every = options_.held_out_every;
-    return step >= options_.steps || (every != 0 && step % every == 0);
+    return generation >= options_.generations || (every != 0 && generation % every == 0);
 }
 
 Result<std::optional<double>> SystemObjective::held_out_reward(std::span<const float> coordinates) {
@@ -45,8 +45,8 @@ Result<std::optional<double>> SystemObjective::held_out_reward(std::span<const f
 }
 
 Result<void> SystemObjective::look_at_held_out(const Perturbations& around) {
-    if (scored_) return {};  // where steps draw examples, when the centre was evaluated
-    if (!held_out_due(outcome_.steps)) {
+    if (scored_) return {};  // where generations draw examples, when the mean was evaluated
+    if (!held_out_due(outcome_.generations)) {
         scored_.emplace(std::nullopt);
         return {};
     }
@@ -56,10 +56,10 @@ Result<void> SystemObjective::look_at_held_out(const Perturbations& around) {
 
 Result<std::optional<double>> SystemObjective::held_out_reward(const Perturbations& around) {
     if (!held_out_) return std::optional<double>();
-    Perturbations centre = around;
-    centre.first_member = -1;
-    centre.members = 1;
-    YOLK_TRY(PopulationOutputs outputs, held_out_->evaluator->evaluate(centre));
+    Perturbations mean = around;
+    mean.first_member = -1;
+    mean.members = 1;
+    YOLK_TRY(PopulationOutputs outputs, held_out_->evaluator->evaluate(mean));
     count_shares(outputs.pooled);
     YOLK_TRY(const PopulationEvaluation evaluation,
              score_population(std::move(outputs), held_out_->expected, *metric_));

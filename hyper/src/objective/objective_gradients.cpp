@@ -55,9 +55,9 @@ Result<std::unique_ptr<Gradients>> SystemObjective::gradients(std::span<const st
     }
     if (draws() && drawn_->structures() > 1) {
         return bad_input(
-            "Derivatives are of {} examples per step, and the examples have {} structures; they need one, so that each "
-            "step has the same. Give examples of one structure, or all of them in each step.",
-            options_.examples_per_step, drawn_->structures());
+            "Derivatives are of {} examples per generation, and the examples have {} structures; they need one, "
+            "so that each generation has the same. Give examples of one structure, or all of them in each generation.",
+            options_.examples_per_generation, drawn_->structures());
     }
     YOLK_TRY(const std::vector<TracedExample> scored, scored_training());
     DeviceGradients::Parts parts{
@@ -86,7 +86,7 @@ Result<std::unique_ptr<Gradients>> SystemObjective::gradients(std::span<const st
     }
     if (draws()) {
         parts.inputs_of_step = [this](std::uint32_t /*step*/) {
-            return Result(std::vector<ExampleInputs>{drawn_->scored_inputs(outcome_.steps)});
+            return Result(std::vector<ExampleInputs>{drawn_->scored_inputs(outcome_.generations)});
         };
     }
     YOLK_TRY(std::unique_ptr<DeviceGradients> made, DeviceGradients::create(std::move(parts), groups));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log of a search: its settings, its steps, and what its hyperfunctions did.
+// The log of a search: its settings, its generations, and what its hyperfunctions did.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -55,8 +55,8 @@ Result<void> SystemObjective::log_begin(const Search& search) {
     if (outcome_.resumed_from > 0 && kept_bytes > options_.kept_log_bytes) return {};
     return log_line(Json{{"system", system_->name()},
                          {"optimizer", search.name()},
-                         {"steps", options_.steps},
-                         {"examples_per_step", options_.examples_per_step},
+                         {"generations", options_.generations},
+                         {"examples_per_generation", options_.examples_per_generation},
                          {"population", options_.evolution.population},
                          {"seed", options_.evolution.seed},
                          {"numbers", space_.table.element_count()},
@@ -77,11 +77,11 @@ Result<void> SystemObjective::log_end() {
     return log_line(end);
 }
 
-Json to_json(const StepReport& report) {
-    Json json{{"step", report.step},
+Json to_json(const GenerationReport& report) {
+    Json json{{"generation", report.generation},
               {"mean", report.mean},
               {"best", report.best},
-              {"centre", report.centre},
+              {"unperturbed", report.unperturbed},
               {"metric_calls", report.metric_calls},
               {"failed", report.failed},
               {"sigma", report.sigma},
@@ -112,22 +112,17 @@ Json to_json(const TextRound& round) {
 }
 
 Json to_json(const OptimizeOutcome& outcome) {
-    Json json{{"start_reward", outcome.start_reward},
-              {"best_reward", outcome.best_reward},
-              {"steps", outcome.steps},
-              {"resumed_from", outcome.resumed_from},
-              {"stopped_by", outcome.stopped_by},
-              {"metric_calls", outcome.cost.metric_calls},
-              {"host_calls", outcome.cost.host_calls},
-              {"dispatches", outcome.cost.dispatches},
-              {"numbers", outcome.cost.numbers},
-              {"failed_candidates", outcome.failed_candidates}};
+    Json json{{"start_reward", outcome.start_reward},  {"best_reward", outcome.best_reward},
+              {"generations", outcome.generations},          {"resumed_from", outcome.resumed_from},
+              {"stopped_by", outcome.stopped_by},      {"metric_calls", outcome.cost.metric_calls},
+              {"host_calls", outcome.cost.host_calls}, {"dispatches", outcome.cost.dispatches},
+              {"numbers", outcome.cost.numbers},       {"failed_candidates", outcome.failed_candidates}};
     if (outcome.cost.model_calls > 0) {
         json["model_calls"] = outcome.cost.model_calls;
         json["tokens"] = outcome.cost.tokens;
         json["cost"] = outcome.cost.cost;
     }
-    if (outcome.skipped_steps > 0) json["skipped_steps"] = outcome.skipped_steps;
+    if (outcome.skipped_generations > 0) json["skipped_generations"] = outcome.skipped_generations;
     if (outcome.skipped_elements > 0) json["skipped_elements"] = outcome.skipped_elements;
     if (outcome.text_forecast) json["text_forecast"] = to_json(*outcome.text_forecast);
     for (const TextRound& round : outcome.text_rounds) json["text_rounds"].push_back(to_json(round));
@@ -139,10 +134,10 @@ Json to_json(const OptimizeOutcome& outcome) {
     }
     if (!outcome.state_hash.empty()) json["state_hash"] = outcome.state_hash;
     if (!outcome.ranks.empty()) {
-        const std::uint64_t steps = std::max(1U, outcome.steps);
+        const std::uint64_t steps = std::max(1U, outcome.generations);
         json["ranks"] = ranks_json(outcome.ranks);
-        json["sent_bytes_per_step"] = outcome.traffic.sent_bytes / steps;
-        json["received_bytes_per_step"] = outcome.traffic.received_bytes / steps;
+        json["sent_bytes_per_generation"] = outcome.traffic.sent_bytes / steps;
+        json["received_bytes_per_generation"] = outcome.traffic.received_bytes / steps;
     }
     if (!outcome.notes.empty()) json["notes"] = outcome.notes;
     return json;

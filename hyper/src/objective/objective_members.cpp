@@ -56,7 +56,7 @@ bool SystemObjective::is_dealt_out() const noexcept {
 }
 
 evolve::PoolParts SystemObjective::run_parts() {
-    CentreState first = first_state();
+    evolve::EvolutionState first = first_state();
     evolve::PoolParts parts{
         .parameters = space_.table,
         .initial = std::move(first.parameters),
@@ -83,9 +83,9 @@ evolve::PoolParts SystemObjective::run_parts() {
 }
 
 Result<void> SystemObjective::begin_generation(std::span<const float> parameters, const NoiseContext& when) {
-    YOLK_TRY_VOID(draw_step(when.generation));
+    YOLK_TRY_VOID(draw_generation(when.generation));
     Perturbations all{.table = space_.table,
-                      .centre = parameters,
+                      .mean = parameters,
                       .when = when,
                       .rank = noise_rank(),
                       .first_member = -1,
@@ -151,7 +151,7 @@ SystemObjective::KeptSince SystemObjective::kept_since(std::uint32_t generation)
 
 Result<void> SystemObjective::take(std::uint32_t generation, std::uint32_t failed, const evolve::Evolution& run) {
     const evolve::MeanScores mean = run.mean();
-    failed_in_step_ += failed + (std::isfinite(mean.scores[0]) ? 0U : 1U);
+    failed_in_generation_ += failed + (std::isfinite(mean.scores[0]) ? 0U : 1U);
     const std::optional<double> held_out = scores_held_out_ ? std::optional(mean.scores[1]) : std::nullopt;
     bool keeps = true;
     if (draws()) {
@@ -171,16 +171,17 @@ Result<void> SystemObjective::take(std::uint32_t generation, std::uint32_t faile
 
 Result<void> SystemObjective::go_back(std::uint32_t generation) {
     const std::string sentence = fmt::format(
-        "The search went back from step {} to step {}: what the dropped device evaluated since then may be wrong.",
-        outcome_.steps, generation);
+        "The search went back from generation {} to generation {}: what the dropped device evaluated since then may be "
+        "wrong.",
+        outcome_.generations, generation);
     outcome_.notes.push_back(sentence);
     went_back_ = true;
-    YOLK_TRY_VOID(log_line(Json{{"goes_back_to_step", generation}}));
-    outcome_.steps = generation;
+    YOLK_TRY_VOID(log_line(Json{{"goes_back_to_generation", generation}}));
+    outcome_.generations = generation;
     outcome_.history.resize(generation - outcome_.resumed_from);
     outcome_.failed_candidates = failed_before_;
-    for (const StepReport& step : outcome_.history) outcome_.failed_candidates += step.failed;
-    failed_in_step_ = 0;
+    for (const GenerationReport& report : outcome_.history) outcome_.failed_candidates += report.failed;
+    failed_in_generation_ = 0;
     scored_.reset();
     if (trail_.empty()) return {};  // of a rank without audits
     while (trail_.size() > 1 && trail_.back().generation > generation) trail_.pop_back();

@@ -36,7 +36,7 @@ Result<void> SystemObjective::compare_ranks() const {
     if (!system_->devices().has_other_ranks()) return {};
     const evolve::DevicePool* const devices = system_->devices().pool();
     evolve::NamedValues values = settings_;
-    values.emplace_back("steps", fmt::format("{}", options_.steps));
+    values.emplace_back("generations", fmt::format("{}", options_.generations));
     values.emplace_back("budget of metric calls", fmt::format("{}", options_.metric_budget));
     values.emplace_back("audit", fmt::format("{}", devices == nullptr ? 0.0 : devices->options().audit));
     values.emplace_back("resume", fmt::format("{}", options_.resume));
@@ -115,12 +115,12 @@ Result<void> SystemObjective::share_costs() {
         outcome_.cost.metric_calls += theirs.front().metric_calls;
         outcome_.cost.host_calls += theirs.front().host_calls;
         outcome_.cost.dispatches += theirs.front().dispatches;
-        failed_in_step_ += static_cast<std::uint32_t>(theirs.front().failed);
+        failed_in_generation_ += static_cast<std::uint32_t>(theirs.front().failed);
     }
     return {};
 }
 
-/// Rank 0 evaluates the centres, and so knows the best.
+/// Rank 0 evaluates the means, and so knows the best.
 Result<void> SystemObjective::share_result() {
     if (!system_->devices().has_other_ranks()) return {};
     ByteVector mine = bytes_of_values(std::span(&outcome_.best_reward, 1));
@@ -135,13 +135,13 @@ Result<void> SystemObjective::share_result() {
     return {};
 }
 
-void SystemObjective::count_ranks(const StepReport& step) {
-    outcome_.ranks.resize(step.ranks.size());
-    for (std::size_t i = 0; i < step.ranks.size(); ++i) {
-        outcome_.ranks[i].members += step.ranks[i].members;
-        outcome_.ranks[i].seconds += step.ranks[i].seconds;
+void SystemObjective::count_ranks(const GenerationReport& report) {
+    outcome_.ranks.resize(report.ranks.size());
+    for (std::size_t i = 0; i < report.ranks.size(); ++i) {
+        outcome_.ranks[i].members += report.ranks[i].members;
+        outcome_.ranks[i].seconds += report.ranks[i].seconds;
     }
-    outcome_.traffic = outcome_.traffic + step.traffic;
+    outcome_.traffic = outcome_.traffic + report.traffic;
 }
 
 }  // namespace yolk::hyper

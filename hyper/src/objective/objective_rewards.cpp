@@ -23,7 +23,7 @@ bool SystemObjective::affords(std::uint64_t candidates) {
 void SystemObjective::count_failures(const PopulationEvaluation& evaluation) {
     for (const double reward : evaluation.rewards) {
         if (std::isfinite(reward)) continue;
-        ++failed_in_step_;
+        ++failed_in_generation_;
         ++unshared_.failed;
     }
     name_failure(evaluation);
@@ -44,13 +44,13 @@ void SystemObjective::name_failure(const std::string& why) {
 }
 
 void SystemObjective::count_failed(std::uint32_t members) noexcept {
-    failed_in_step_ += members * options_.samples_per_example;
+    failed_in_generation_ += members * options_.samples_per_example;
     unshared_.failed += members * options_.samples_per_example;
 }
 
 Result<std::vector<double>> SystemObjective::rewards_of(std::uint32_t count,
                                                         const std::function<Result<PopulationOutputs>()>& evaluate) {
-    YOLK_TRY_VOID(draw_step(outcome_.steps));
+    YOLK_TRY_VOID(draw_generation(outcome_.generations));
     std::vector<double> sums(count, 0.0);
     for (std::uint32_t sample = 0; sample < options_.samples_per_example; ++sample) {
         YOLK_TRY(PopulationOutputs outputs, evaluate());
@@ -85,7 +85,7 @@ Result<std::vector<double>> SystemObjective::evaluate(const Perturbations& candi
 }
 
 Result<std::optional<double>> SystemObjective::score(const Perturbations& candidates, GenerationScores& scores) {
-    YOLK_TRY_VOID(draw_step(outcome_.steps));
+    YOLK_TRY_VOID(draw_generation(outcome_.generations));
     if (!training_.evaluator->means_stay()) {
         YOLK_TRY(const std::vector<double> rewards, evaluate(candidates));
         if (rewards.empty()) return std::optional<double>();
@@ -95,18 +95,18 @@ Result<std::optional<double>> SystemObjective::score(const Perturbations& candid
     }
     if (!affords(candidates.members)) return std::optional<double>();
     const BufferView members = scores.on_device().part(0, sizeof(float) * std::uint64_t{candidates.members - 1});
-    double centre = 0.0;
+    double unperturbed = 0.0;
     for (std::uint32_t sample = 0; sample < options_.samples_per_example; ++sample) {
         YOLK_TRY(const PopulationOutputs outputs, training_.evaluator->evaluate_into(candidates, members));
         count_costs({.metric_calls = candidates.members, .dispatches = outputs.counts.dispatches});
-        centre = double{outputs.means.front()};
+        mean = double{outputs.means.front()};
     }
-    if (!std::isfinite(centre)) {
+    if (!std::isfinite(mean)) {
         count_failed(1);
         name_failure("its reward is not finite.");
     }
-    YOLK_TRY_VOID(compete(candidates, centre));
-    return std::optional(centre);
+    YOLK_TRY_VOID(compete(candidates, mean));
+    return std::optional(mean);
 }
 
 Result<std::vector<Candidate>> SystemObjective::candidates_at(std::span<const float> points,

@@ -10,7 +10,7 @@
 namespace yolk::hyper {
 template <class Fields>
 void each_field(Fields& fields, SearchCheckpoint& checkpoint) {
-    fields("steps", checkpoint.centre.generation);
+    fields("steps", checkpoint.mean.generation);
     fields("start_reward", checkpoint.start_reward);
     fields("best_reward", checkpoint.best_reward);
     fields("metric_calls", checkpoint.cost.metric_calls);
@@ -26,9 +26,9 @@ void each_field(Fields& fields, SearchCheckpoint& checkpoint) {
 
 Result<std::vector<std::byte>> encode_checkpoint(const SearchCheckpoint& checkpoint) {
     StateFile file{.fields = {{"search", FieldWriter::json_of(checkpoint)}},
-                   .tensors = {stored_vector("centre", checkpoint.centre.parameters)}};
-    if (!checkpoint.centre.optimizer.empty())
-        file.tensors.push_back(stored_vector("optimizer", checkpoint.centre.optimizer));
+                   .tensors = {stored_vector("centre", checkpoint.mean.parameters)}};
+    if (!checkpoint.mean.optimizer.empty())
+        file.tensors.push_back(stored_vector("optimizer", checkpoint.mean.optimizer));
     if (checkpoint.best) file.tensors.push_back(stored_vector("best", *checkpoint.best));
     return encode_state(kSearchKind, std::move(file));
 }
@@ -38,9 +38,9 @@ Result<SearchCheckpoint> decode_checkpoint(std::span<const std::byte> bytes, std
     FieldReader reader(file.fields);
     SearchCheckpoint checkpoint;
     reader("search", checkpoint);
-    if (!take_tensor(file, "centre", checkpoint.centre.parameters)) reader.fail("centre");
+    if (!take_tensor(file, "centre", checkpoint.mean.parameters)) reader.fail("centre");
     YOLK_TRY_VOID(check_fields(reader, kSearchKind, what));
-    static_cast<void>(take_tensor(file, "optimizer", checkpoint.centre.optimizer));  // not every rule has one
+    static_cast<void>(take_tensor(file, "optimizer", checkpoint.mean.optimizer));  // not every rule has one
     if (std::vector<float> best; take_tensor(file, "best", best)) checkpoint.best = std::move(best);
     // Rewards that were not finite are the worst.
     for (double* const reward : {&checkpoint.start_reward, &checkpoint.best_reward}) {

@@ -17,12 +17,9 @@
 
 namespace yolk::hyper {
 
-/// What EGGROLL's next step depends on: search coordinates, the optimizer's state, steps done.
-using CentreState = evolve::EvolutionState;
-
 struct SearchCheckpoint {
     evolve::NamedValues settings{};  ///< that the search depends on; those that may change when it goes on are not here
-    CentreState centre{};
+    evolve::EvolutionState mean{};
     double start_reward = 0.0;
     std::optional<double> held_out_start{};
     double best_reward = 0.0;

@@ -13,12 +13,14 @@ Result<std::vector<double>> Objective::evaluate(std::span<const float> points, s
 }
 Result<std::vector<double>> Objective::evaluate(const Perturbations& candidates) {
     YOLK_TRY(std::vector<double> rewards, of_->evaluate(candidates));
-    YOLK_TRY_VOID(of_->settle());  // the centre's buffer is the caller's again
+    YOLK_TRY_VOID(of_->settle());  // the mean's buffer is the caller's again
     return rewards;
 }
 
-bool Objective::report(const StepReport& step, std::span<const float> centre) { return of_->report(step, centre); }
-bool Objective::report(const StepReport& step, const Perturbations& around) { return of_->report(step, around); }
+bool Objective::report(const GenerationReport& report, std::span<const float> mean) { return of_->report(step, mean); }
+bool Objective::report(const GenerationReport& report, const Perturbations& around) {
+    return of_->report(step, around);
+}
 
 Dispatcher& Objective::dispatcher() noexcept { return of_->dispatcher(); }
 evolve::DevicePool* Objective::devices() noexcept { return of_->devices(); }

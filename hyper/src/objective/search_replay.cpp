@@ -42,7 +42,7 @@ Result<LoggedSearch> logged_search(System& system, std::span<const Example> exam
     YOLK_TRY([[maybe_unused]] const std::vector<TracedExample> traces, system.trace_all(examples));  // registers groups
     YOLK_TRY(search.set, working_set(system.parameters(), search.options));
     YOLK_TRY(search.space, search_space(search.set));
-    YOLK_TRY(const std::string start, evolve::state_hash(search.space.centre, {}, 0));
+    YOLK_TRY(const std::string start, evolve::state_hash(search.space.mean, {}, 0));
     YOLK_TRY(const std::string wanted, settings.text(kParametersHash));
     if (start != wanted || search.space.table.element_count() != log.header().element_count) {
         return bad_input(
@@ -72,13 +72,13 @@ Result<std::vector<float>> state_after(System& system, const LoggedSearch& searc
     const std::vector<evolve::ElementBounds> bounds = bounds_of(search.set, search.space.table);
     YOLK_TRY(const MaybeDevice device, device_of(system));
     if (device.dispatcher == nullptr) {
-        evolve::PoolParts parts{.parameters = search.space.table, .initial = search.space.centre, .bounds = bounds};
+        evolve::PoolParts parts{.parameters = search.space.table, .initial = search.space.mean, .bounds = bounds};
         YOLK_TRY(evolve::Evolution run,
                  evolve::Evolution::create(evolve::Devices::none(), std::move(parts), search.options));
         return replayed(run, log, replay);
     }
     evolve::EvolutionParts parts{
-        .parameters = search.space.table, .initial = search.space.centre, .bounds = bounds, .digest = true};
+        .parameters = search.space.table, .initial = search.space.mean, .bounds = bounds, .digest = true};
     YOLK_TRY(evolve::Evolution run, evolve::Evolution::create(device.dispatcher->device(), *device.dispatcher,
                                                               std::move(parts), search.options));
     return replayed(run, log, replay);
@@ -111,7 +111,7 @@ Result<SearchReplay> replay(System& system, std::span<const Example> examples, c
 /// A search that resumes goes on with its log, if that reaches the checkpoint's state. Otherwise a new log replaces it.
 Result<void> SystemObjective::open_run_log() {
     if (!keeps_log()) return {};
-    CentreState first = first_state();
+    evolve::EvolutionState first = first_state();
     first.optimizer.resize(optimizer_state_arrays(options_.evolution.optimizer) * first.parameters.size(), 0.0F);
     YOLK_TRY(evolve::RunLogHeader header, evolve::run_log_header(settings_, options_.evolution, first.parameters,
                                                                  first.optimizer, first.generation));

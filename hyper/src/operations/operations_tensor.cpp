@@ -13,7 +13,7 @@
 namespace yolk::hyper {
 namespace {
 
-constexpr std::int32_t kCentre = -1;  // member without perturbation
+constexpr std::int32_t kMean = -1;  // member without perturbation
 
 Shape replace_last(const Shape& shape, std::uint64_t extent) { return with_extent(shape, shape.rank() - 1, extent); }
 
@@ -44,7 +44,7 @@ Result<Values> linear(const Equation& equation, std::span<const Value> operands)
                                    .in = static_cast<std::uint32_t>(weight.shape()[1]),
                                    .out = static_cast<std::uint32_t>(weight.shape()[0]),
                                    .transposed = kTransposed};
-    auto values = reference::twin_result<float>(desc, {weight.values(), x.values()}, NoiseContext{}, kCentre);
+    auto values = reference::twin_result<float>(desc, {weight.values(), x.values()}, NoiseContext{}, kMean);
     return one_tensor(replace_last(x.shape(), weight.shape()[kTransposed ? 1 : 0]), std::move(values));
 }
 
@@ -68,7 +68,7 @@ Result<Values> embedding(const Equation& equation, std::span<const Value> operan
                                       .table_rows = static_cast<std::uint32_t>(table.shape()[0]),
                                       .columns = static_cast<std::uint32_t>(table.shape()[1])};
     return one_tensor({rows.size(), table.shape()[1]},
-                      reference::twin_result<float>(desc, {table.values(), rows}, NoiseContext{}, kCentre));
+                      reference::twin_result<float>(desc, {table.values(), rows}, NoiseContext{}, kMean));
 }
 
 /// Of [..., rows, columns]: what is before the matrices.

@@ -129,7 +129,7 @@ Result<std::vector<Value>> CandidateWalk::perturbed(std::size_t index, std::uint
                                           .rank = source.rank,
                                           .parameter = source.id,
                                           .antithetic = candidates_.antithetic()};
-        values = reference::twin_result<float>(desc, {candidates_.centre(source), ids}, candidates_.when(), member);
+        values = reference::twin_result<float>(desc, {candidates_.mean(source), ids}, candidates_.when(), member);
     } else {
         const PerturbedLinearDesc desc{.members = 1,
                                        .rows = rows_columns(second.tensor()->shape()).rows,
@@ -139,7 +139,7 @@ Result<std::vector<Value>> CandidateWalk::perturbed(std::size_t index, std::uint
                                        .parameter = source.id,
                                        .transposed = equation.operation != find_operation("linear"),
                                        .antithetic = candidates_.antithetic()};
-        values = reference::twin_result<float>(desc, {candidates_.centre(source), second.tensor()->values()},
+        values = reference::twin_result<float>(desc, {candidates_.mean(source), second.tensor()->values()},
                                                candidates_.when(), member);
     }
     YOLK_TRY(Tensor tensor, Tensor::create(shape, std::move(values)));

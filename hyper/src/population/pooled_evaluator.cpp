@@ -100,9 +100,9 @@ Result<PopulationOutputs> PooledEvaluator::evaluate_on(std::size_t worker, const
 }
 
 Result<PopulationOutputs> PooledEvaluator::evaluate(const Question& question) {
-    if (!question.perturbations.device_centre.empty()) {
+    if (!question.perturbations.device_mean.empty()) {
         return bad_input(
-            "The centre is on one device, and a pool's others cannot read it there. Give all of it in `centre`.");
+            "The mean is on one device, and a pool's others cannot read it there. Give all of it in `mean`.");
     }
     DealtOutputs dealt;
     HostMemory memory;

@@ -24,7 +24,7 @@ class PooledEvaluator {
                                                                          const ExampleSet& examples,
                                                                          const PopulationOptions& options);
 
-    /// Errors: no device is left; a centre on a device.
+    /// Errors: no device is left; a mean on a device.
     [[nodiscard]] Result<PopulationOutputs> evaluate(const Question& question);
     /// Plans on every device what this question's candidates need; the value is how many the least device evaluates in
     /// one submission. A device that cannot is dropped. So no rate contains what compiling takes.

@@ -26,7 +26,7 @@ struct PopulationEvaluator::Impl {
     bool mean_outputs = false;
     bool means_stay = false;
     // Of candidates that somebody else deals out.
-    std::vector<float> centre{};
+    std::vector<float> mean{};
     std::optional<Question> dealt{};
     std::vector<std::unique_ptr<population::HostMemory>> memories{};  // by sample
     ModelLayers models{};
@@ -100,9 +100,9 @@ Result<PopulationOutputs> PopulationEvaluator::evaluate_into(const Perturbations
 }
 
 Result<std::uint32_t> PopulationEvaluator::begin(const Perturbations& candidates, std::uint32_t samples) {
-    impl_->centre.assign(candidates.centre.begin(), candidates.centre.end());
+    impl_->mean.assign(candidates.mean.begin(), candidates.mean.end());
     Perturbations own = candidates;
-    own.centre = impl_->centre;
+    own.mean = impl_->mean;
     YOLK_TRY(impl_->dealt, impl_->examples.ask(own));
     impl_->memories.clear();
     impl_->memories.resize(samples);

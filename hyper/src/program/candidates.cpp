@@ -30,12 +30,12 @@ Tensor Candidates::form(const Source& source, std::uint32_t candidate) const {
                                        .rank = source.rank,
                                        .parameter = source.id,
                                        .antithetic = antithetic()};
-        return Tensor::create(source.spec.shape, reference::perturbed_matrix(desc, centre(source), when(), member))
+        return Tensor::create(source.spec.shape, reference::perturbed_matrix(desc, mean(source), when(), member))
             .value_or(Tensor());
     }
     const PerturbedVectorDesc desc{
         .members = 1, .element_count = source.count, .parameter = source.id, .antithetic = antithetic()};
-    const auto values = reference::twin_result<float>(desc, {centre(source)}, when(), member);
+    const auto values = reference::twin_result<float>(desc, {mean(source)}, when(), member);
     return natural_tensor(source.spec, values).value_or(Tensor());
 }
 

@@ -30,12 +30,12 @@ class Candidates {
     }
     [[nodiscard]] NoiseContext when() const noexcept { return question_->perturbations.when; }
     [[nodiscard]] bool antithetic() const noexcept { return question_->perturbations.antithetic; }
-    [[nodiscard]] std::span<const float> centre() const noexcept { return question_->perturbations.centre; }
-    [[nodiscard]] std::span<const float> centre(const Source& source) const noexcept {
-        return centre().subspan(source.offset, source.count);
+    [[nodiscard]] std::span<const float> mean() const noexcept { return question_->perturbations.mean; }
+    [[nodiscard]] std::span<const float> mean(const Source& source) const noexcept {
+        return mean().subspan(source.offset, source.count);
     }
-    /// Empty where the centre is on the host alone.
-    [[nodiscard]] BufferView device_centre() const noexcept { return question_->perturbations.device_centre; }
+    /// Empty where the mean is on the host alone.
+    [[nodiscard]] BufferView device_mean() const noexcept { return question_->perturbations.device_mean; }
     /// Formed where it must be: a matrix with the bits that kernels form it with.
     [[nodiscard]] const Value& natural(std::size_t source, std::uint32_t candidate);
     /// Forgets what was formed (matrices of candidates that are done).

@@ -56,16 +56,16 @@ Result<void> check_table(const ParameterTable& table, const ParameterTable& want
 Result<void> check(const Perturbations& p, const ParameterSet& parameters) {
     YOLK_TRY(const ParameterTable table, search_table(parameters));
     YOLK_TRY_VOID(check_table(p.table, table));
-    if (p.centre.size() != p.table.element_count()) {
-        return bad_input("The centre has {} elements; the table has {}.", p.centre.size(), p.table.element_count());
+    if (p.mean.size() != p.table.element_count()) {
+        return bad_input("The mean has {} elements; the table has {}.", p.mean.size(), p.table.element_count());
     }
-    if (!p.device_centre.empty() && p.device_centre.size_bytes < p.table.size_bytes()) {
-        return bad_input("The centre on the device has {} bytes; the table needs {}.", p.device_centre.size_bytes,
+    if (!p.device_mean.empty() && p.device_mean.size_bytes < p.table.size_bytes()) {
+        return bad_input("The mean on the device has {} bytes; the table needs {}.", p.device_mean.size_bytes,
                          p.table.size_bytes());
     }
     if (p.rank < 1 || p.rank > kMaxRank)
         return bad_input("Rank {} was given; it must be from 1 to {}.", p.rank, kMaxRank);
-    if (p.first_member < -1) return bad_input("The first member is {}; -1 is the centre, 0 the first.", p.first_member);
+    if (p.first_member < -1) return bad_input("The first member is {}; -1 is the mean, 0 the first.", p.first_member);
     return {};
 }
 
@@ -226,7 +226,7 @@ Result<Question> ExampleSet::ask(const Perturbations& perturbations) const {
     for (const Source& source : question.sources) {
         std::vector<Value>& values = question.values.emplace_back();
         if (source.kind == SourceKind::Given) {
-            const auto coordinates = perturbations.centre.subspan(source.offset, source.count);
+            const auto coordinates = perturbations.mean.subspan(source.offset, source.count);
             YOLK_TRY(Tensor natural, natural_tensor(source.spec, coordinates));
             values.push_back(std::move(natural));
         }

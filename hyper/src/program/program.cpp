@@ -91,7 +91,7 @@ Result<std::unique_ptr<Program>> Program::create(Dispatcher* dispatcher, std::sp
     program->find_skips();
     YOLK_TRY_VOID(program->check_dispatcher());
     program->find_required();
-    program->lay_out_centre();
+    program->lay_out_mean();
     YOLK_TRY_VOID(program->choose_chunk());
     return program;
 }
@@ -116,10 +116,10 @@ void Program::find_phases() {
     }
 }
 
-void Program::lay_out_centre() {
+void Program::lay_out_mean() {
     for (const Source& source : sources_) {
-        centre_offsets_.push_back(centre_bytes_);
-        if (source.in_centre()) centre_bytes_ += round_up(std::uint64_t{4} * source.count, kViewAlignment);
+        mean_offsets_.push_back(mean_bytes_);
+        if (source.in_mean()) mean_bytes_ += round_up(std::uint64_t{4} * source.count, kViewAlignment);
     }
 }
 
@@ -127,7 +127,7 @@ Layout Program::emit(std::uint32_t members, ChunkPlan* plan) {
     Emitter emitter({.groups = groups_,
                      .placed = placed_,
                      .sources = sources_,
-                     .centre_offsets = centre_offsets_,
+                     .mean_offsets = mean_offsets_,
                      .members = members,
                      .antithetic = options_.antithetic,
                      .determinism = options_.determinism},
@@ -260,11 +260,11 @@ Result<void> Program::create_shared_buffers() {
                  device.create_buffer({.size_bytes = std::uint64_t{4} * constants_.words.size(), .label = "examples"}));
         YOLK_TRY_VOID(dispatcher_->upload(constants_buffer_, std::as_bytes(std::span(constants_.words))));
     }
-    if (centre_bytes_ > 0 && centre_buffer_.size_bytes() == 0) {
-        YOLK_TRY(centre_buffer_, device.create_buffer({.size_bytes = centre_bytes_, .label = "centre"}));
-        YOLK_TRY(centre_staging_,
-                 device.create_buffer(
-                     {.size_bytes = centre_bytes_, .domain = MemoryDomain::Upload, .label = "centre staging"}));
+    if (mean_bytes_ > 0 && mean_buffer_.size_bytes() == 0) {
+        YOLK_TRY(mean_buffer_, device.create_buffer({.size_bytes = mean_bytes_, .label = "mean"}));
+        YOLK_TRY(
+            mean_staging_,
+            device.create_buffer({.size_bytes = mean_bytes_, .domain = MemoryDomain::Upload, .label = "mean staging"}));
     }
     return {};
 }
@@ -273,7 +273,7 @@ BufferView Program::view_of(const ChunkPlan& plan, const BufferRef& ref) const {
     switch (ref.home) {
         case BufferRef::Home::Arena: return {plan.arena, plan.layout.buffers[ref.index].offset, ref.bytes};
         case BufferRef::Home::Constants: return {constants_buffer_, ref.offset, ref.bytes};
-        case BufferRef::Home::Centre: return {centre_buffer_, ref.offset, ref.bytes};
+        case BufferRef::Home::Mean: return {mean_buffer_, ref.offset, ref.bytes};
         case BufferRef::Home::None: break;
     }
     return {};
@@ -358,24 +358,24 @@ Result<void> Program::take_examples() {
     return examples_staging_.flush();
 }
 
-Result<void> Program::stage_centre(std::span<const float> centre) {
-    if (centre_bytes_ == 0 || dispatcher_ == nullptr) return {};
+Result<void> Program::stage_mean(std::span<const float> mean) {
+    if (mean_bytes_ == 0 || dispatcher_ == nullptr) return {};
     YOLK_TRY_VOID(create_shared_buffers());
     for (std::size_t s = 0; s < sources_.size(); ++s) {
-        if (!sources_[s].in_centre()) continue;
-        const auto values = std::as_bytes(centre.subspan(sources_[s].offset, sources_[s].count));
-        std::memcpy(centre_staging_.mapped().data() + centre_offsets_[s], values.data(), values.size());
+        if (!sources_[s].in_mean()) continue;
+        const auto values = std::as_bytes(mean.subspan(sources_[s].offset, sources_[s].count));
+        std::memcpy(mean_staging_.mapped().data() + mean_offsets_[s], values.data(), values.size());
     }
-    centre_dirty_ = true;
-    device_centre_ = {};
-    return centre_staging_.flush();
+    mean_dirty_ = true;
+    device_mean_ = {};
+    return mean_staging_.flush();
 }
 
-Result<void> Program::take_centre(const BufferView& centre) {
-    if (centre_bytes_ == 0) return {};
+Result<void> Program::take_mean(const BufferView& mean) {
+    if (mean_bytes_ == 0) return {};
     YOLK_TRY_VOID(create_shared_buffers());
-    centre_dirty_ = true;
-    device_centre_ = centre;
+    mean_dirty_ = true;
+    device_mean_ = mean;
     return {};
 }
 

@@ -94,10 +94,10 @@ class Program {
     [[nodiscard]] Result<ChunkPlan*> chunk_plan(std::uint32_t members);
     /// The examples have been replaced: the next recording copies their data. Errors: the driver's, no memory.
     [[nodiscard]] Result<void> take_examples();
-    /// Centre values into their staging; the next recording copies them.
-    [[nodiscard]] Result<void> stage_centre(std::span<const float> centre);
+    /// Mean values into their staging; the next recording copies them.
+    [[nodiscard]] Result<void> stage_mean(std::span<const float> mean);
     /// The same from the device, packed as the table is: the next recording copies the rows that are drawn there.
-    [[nodiscard]] Result<void> take_centre(const BufferView& centre);
+    [[nodiscard]] Result<void> take_mean(const BufferView& mean);
     /// Where output `index` of a group, from 1, is after a run; nothing where it is data. Errors: it is made on the
     /// host.
     [[nodiscard]] Result<std::optional<BufferView>> kept_output(const ChunkPlan& plan, std::uint32_t group,
@@ -139,7 +139,7 @@ class Program {
     void find_required();
     /// Of the requirements of the variable the least bound; 0 where it has none.
     [[nodiscard]] std::int64_t bound_of(std::uint32_t group, VariableId variable) const;
-    void lay_out_centre();
+    void lay_out_mean();
     [[nodiscard]] Layout emit(std::uint32_t members, ChunkPlan* plan = nullptr);
     void emit_equations(Emitter& emitter, const Phase& phase);
     void emit_downloads(Emitter& emitter, const Phase& phase);
@@ -152,7 +152,7 @@ class Program {
     [[nodiscard]] Result<void> create_shared_buffers();
     /// Those of a plan, and what its steps are bound to.
     [[nodiscard]] Result<void> create_buffers(ChunkPlan& plan);
-    void record_centre(Recorder& recorder) noexcept;
+    void record_mean(Recorder& recorder) noexcept;
     void begin_phase(const ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& phase) noexcept;
     void end_phase(const ChunkPlan& plan, ChunkPlan::Slot& slot, const Phase& phase, const Progress& progress) const;
     [[nodiscard]] bool goes_on_by_data(const PhaseSkip& skip) const;
@@ -174,13 +174,13 @@ class Program {
     std::vector<Phase> phases_;
     std::vector<Required> required_;
     Constants constants_;
-    Buffer constants_buffer_, centre_buffer_, centre_staging_, examples_staging_;
-    std::vector<std::uint64_t> centre_offsets_;
-    std::uint64_t centre_bytes_ = 0;
-    bool centre_dirty_ = false;
+    Buffer constants_buffer_, mean_buffer_, mean_staging_, examples_staging_;
+    std::vector<std::uint64_t> mean_offsets_;
+    std::uint64_t mean_bytes_ = 0;
+    bool mean_dirty_ = false;
     bool examples_dirty_ = false;
-    BufferView device_centre_;  ///< where the next recording copies the centre from; empty: from its staging
-    Options options_;           ///< members_per_chunk: as many as fit
+    BufferView device_mean_;  ///< where the next recording copies the mean from; empty: from its staging
+    Options options_;         ///< members_per_chunk: as many as fit
     std::vector<std::unique_ptr<ChunkPlan>> plans_;  // the latest last
 };
 

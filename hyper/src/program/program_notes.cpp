@@ -110,7 +110,7 @@ std::vector<ParameterId> Program::host_rows() {
     std::vector<ParameterId> rows;
     for (std::size_t s = 0; s < sources_.size(); ++s) {
         if (sources_[s].kind == SourceKind::Given) continue;
-        if (!sources_[s].in_centre() || sent[s] || is_read_on_host(s)) rows.push_back(sources_[s].id);
+        if (!sources_[s].in_mean() || sent[s] || is_read_on_host(s)) rows.push_back(sources_[s].id);
     }
     std::ranges::sort(rows);
     return rows;

@@ -6,20 +6,20 @@
 
 namespace yolk::hyper::population {
 
-void Program::record_centre(Recorder& recorder) noexcept {
-    if (!std::exchange(centre_dirty_, false)) return;
-    if (device_centre_.empty()) return recorder.copy(centre_staging_, centre_buffer_);
+void Program::record_mean(Recorder& recorder) noexcept {
+    if (!std::exchange(mean_dirty_, false)) return;
+    if (device_mean_.empty()) return recorder.copy(mean_staging_, mean_buffer_);
     for (std::size_t s = 0; s < sources_.size(); ++s) {
-        if (!sources_[s].in_centre()) continue;
+        if (!sources_[s].in_mean()) continue;
         const std::uint64_t bytes = std::uint64_t{4} * sources_[s].count;
-        recorder.copy(device_centre_.part(std::uint64_t{4} * sources_[s].offset, bytes),
-                      {centre_buffer_, centre_offsets_[s], bytes});
+        recorder.copy(device_mean_.part(std::uint64_t{4} * sources_[s].offset, bytes),
+                      {mean_buffer_, mean_offsets_[s], bytes});
     }
 }
 
 void Program::begin_phase(const ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& phase) noexcept {
     Recorder& recorder = *slot.recorder;
-    record_centre(recorder);
+    record_mean(recorder);
     if (std::exchange(examples_dirty_, false)) recorder.copy(examples_staging_, constants_buffer_);
     for (const Upload& upload : phase.uploads)
         recorder.copy({slot.staging, upload.staging, upload.to.bytes}, view_of(plan, upload.to));

@@ -41,10 +41,10 @@ Result<PopulationOutputs> Run::all_into(const BufferView& means) {
 
 Result<PopulationOutputs> Run::all_chunks() {
     if (candidates_.count() == 0) return std::move(result_);
-    if (const BufferView centre = candidates_.device_centre(); !centre.empty()) {
-        YOLK_TRY_VOID(program_.take_centre(centre));
+    if (const BufferView mean = candidates_.device_mean(); !mean.empty()) {
+        YOLK_TRY_VOID(program_.take_mean(mean));
     } else {
-        YOLK_TRY_VOID(program_.stage_centre(candidates_.centre()));
+        YOLK_TRY_VOID(program_.stage_mean(candidates_.mean()));
     }
     YOLK_TRY_VOID(program_.is_device_only() ? overlapped() : in_turn());
     mark_failed(result_);

@@ -38,23 +38,23 @@ Result<ParameterTable> search_table(const ParameterSet& parameters) {
 
 Result<SearchSpace> search_space(const ParameterSet& parameters) {
     YOLK_TRY(ParameterTable table, search_table(parameters));
-    std::vector<float> centre;
+    std::vector<float> mean;
     for (const ParameterGroup& group : parameters.groups()) {
         if (!is_searched(group)) continue;
         const std::span<const float> natural = group.values.values();
         const std::vector<float> coordinates = group.spec.fields.empty()
                                                    ? std::vector<float>(natural.begin(), natural.end())
                                                    : to_coordinates(group.spec.fields, natural);
-        centre.insert(centre.end(), coordinates.begin(), coordinates.end());
+        mean.insert(mean.end(), coordinates.begin(), coordinates.end());
     }
-    return SearchSpace{std::move(table), std::move(centre)};
+    return SearchSpace{std::move(table), std::move(mean)};
 }
 
 Result<void> apply_coordinates(ParameterSet& parameters, std::span<const float> coordinates) {
     YOLK_TRY(const SearchSpace space, search_space(parameters));
-    if (coordinates.size() != space.centre.size()) {
+    if (coordinates.size() != space.mean.size()) {
         return bad_input("{} coordinates were given; the optimized groups have {}.", coordinates.size(),
-                         space.centre.size());
+                         space.mean.size());
     }
     ParameterSet changed = parameters;
     std::size_t at = 0;

@@ -118,7 +118,7 @@ Json Rounds::settings() const {
             {"rounds", text_.rounds},
             {"numbers", with_numbers_},
             {"search", search_->name()},
-            {"steps", options_.steps}};
+            {"steps", options_.generations}};
 }
 
 Result<bool> Rounds::go_on() {
@@ -231,7 +231,7 @@ Result<void> Rounds::search_numbers(bool resumes) {
     }
     outcome.best_reward = made.held_out_best.value_or(made.best_reward);
     if (made.held_out_best) outcome.held_out_best = made.held_out_best;
-    outcome.steps += made.steps;
+    outcome.generations += made.generations;
     outcome.failed_candidates += made.failed_candidates;
     outcome.cost.metric_calls += made.cost.metric_calls;
     outcome.cost.host_calls += made.cost.host_calls;

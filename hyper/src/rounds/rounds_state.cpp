@@ -23,7 +23,7 @@ void each_field(Fields& fields, RoundsState& state) {
     fields("phase", state.phase);
     fields("start_reward", outcome.start_reward);
     fields("best_reward", outcome.best_reward);
-    fields("steps", outcome.steps);
+    fields("steps", outcome.generations);
     fields("failed_candidates", outcome.failed_candidates);
     fields("metric_calls", outcome.cost.metric_calls);
     fields("host_calls", outcome.cost.host_calls);

@@ -138,7 +138,7 @@ Result<AblationRow> perturb(System& system, const std::string& name, std::span<c
                                                  population_options);
     if (!evaluator) return device.why ? *device.why : std::move(evaluator).error();
     const Perturbations candidates{.table = space.table,
-                                   .centre = space.centre,
+                                   .mean = space.mean,
                                    .when = {.seed = options.seed, .sigma = options.sigma},
                                    .first_member = -1,
                                    .members = options.draws + 1};

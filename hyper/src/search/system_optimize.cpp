@@ -46,7 +46,7 @@ Result<void> validate(const GradientOptions& options) {
 }
 
 Result<void> validate(const OptimizeOptions& options) {
-    if (options.steps < 1) return bad_input("The number of steps is 0; it must be at least 1.");
+    if (options.generations < 1) return bad_input("The number of generations is 0; it must be at least 1.");
     if (options.samples_per_example < 1) return bad_input("The samples per example are 0; there must be at least 1.");
     if (options.evolution.episodes != 1) {
         return bad_input(
@@ -78,9 +78,10 @@ Result<OptimizeOutcome> System::optimize(std::span<const Example> given, const M
     YOLK_TRY_VOID(validate(options));
     std::vector<Example> room;
     YOLK_TRY(const std::span<const Example> examples, of_one_kind(given, room));
-    if (options.examples_per_step > examples.size()) {
-        return bad_input("{} examples per step were asked for, but {} are there; give at most as many, or 0 for all.",
-                         options.examples_per_step, examples.size());
+    if (options.examples_per_generation > examples.size()) {
+        return bad_input(
+            "{} examples per generation were asked for, but {} are there; give at most as many, or 0 for all.",
+            options.examples_per_generation, examples.size());
     }
     const ModelScope models(in_force_with(impl_->models));
     return options.text ? optimize_with_texts(examples, metric, options) : optimize_numbers(examples, metric, options);

@@ -27,14 +27,14 @@ Result<std::string> drill_system(const std::filesystem::path& out, bool resume, 
                                                  .learning_rate = 0.5F,
                                                  .optimizer = OptimizerRule::Momentum,
                                                  .seed = 5},
-                                   .steps = 8};
+                                   .generations = 8};
     options.checkpoint = out / "checkpoint.yolk";
     options.checkpoint_every = 3;
     options.run_log = out / "log.yolk";
     options.resume = resume;
     if (strike.on_generation) {
-        options.on_step = [&](const hyper::StepReport& report) {
-            strike.on_generation(report.step + 1);
+        options.on_generation = [&](const hyper::GenerationReport& report) {
+            strike.on_generation(report.generation + 1);
             return true;
         };
     }

@@ -76,16 +76,16 @@ namespace population {
 
 }  // namespace population
 
-/// Candidates as perturbations of one centre, by the rules of design.md section 4 ("Perturbation").
+/// Candidates as perturbations of one mean, by the rules of design.md section 4 ("Perturbation").
 struct Perturbations {
-    ParameterTable table;           ///< the optimized groups, in the set's order, in search coordinates
-    std::span<const float> centre;  ///< [table.element_count()], search coordinates
-    /// The centre on the device, fp32 [table.element_count()], where it is there already: kernels read it, and `centre`
+    ParameterTable table;         ///< the optimized groups, in the set's order, in search coordinates
+    std::span<const float> mean;  ///< [table.element_count()], search coordinates
+    /// The mean on the device, fp32 [table.element_count()], where it is there already: kernels read it, and `mean`
     /// need hold no other rows than PopulationEvaluator::host_rows() and frozen ones.
-    BufferView device_centre{};
+    BufferView device_mean{};
     NoiseContext when{};
     std::uint32_t rank = 1;         ///< of matrices whose row of the table says none
-    std::int32_t first_member = 0;  ///< -1: the centre itself
+    std::int32_t first_member = 0;  ///< -1: the mean itself
     std::uint32_t members = 0;      ///< 0 is legal
     bool antithetic = true;         ///< otherwise pair = member, side +
 };
@@ -167,7 +167,7 @@ class PopulationEvaluator {
                                                             std::span<const TracedExample> examples,
                                                             const ParameterSet& parameters,
                                                             const PopulationOptions& options);
-    /// Errors: a table that is not the set's optimized groups, driver errors, over several devices a centre on one of
+    /// Errors: a table that is not the set's optimized groups, driver errors, over several devices a mean on one of
     /// them. Host functions' errors are per candidate. Of several devices those that fail are dropped, and the others
     /// evaluate their candidates.
     [[nodiscard]] Result<PopulationOutputs> evaluate(const Perturbations& candidates);
@@ -177,7 +177,7 @@ class PopulationEvaluator {
     /// which candidates fail, so that evaluate_into() can be asked.
     [[nodiscard]] bool means_stay() const noexcept;
     /// The same as evaluate(), but means stay on the device: those of members, from the first on, go to `means`, fp32
-    /// [members]. That of the centre (member -1), where it is among the candidates, is the one of PopulationOutputs.
+    /// [members]. That of the mean (member -1), where it is among the candidates, is the one of PopulationOutputs.
     /// Errors: evaluate()'s; means do not stay; a view of another size.
     [[nodiscard]] Result<PopulationOutputs> evaluate_into(const Perturbations& candidates, const BufferView& means);
     /// For callers that deal candidates out themselves, as evolve does. These are the candidates, and each is evaluated
@@ -199,7 +199,7 @@ class PopulationEvaluator {
     [[nodiscard]] Result<void> set_examples(std::span<const TracedExample* const> examples);
     /// Candidates are dealt out to several devices.
     [[nodiscard]] bool is_pooled() const noexcept;
-    /// Rows of search_space(parameters).table, ascending, that the host reads of a centre: structs of fields, whose
+    /// Rows of search_space(parameters).table, ascending, that the host reads of a mean: structs of fields, whose
     /// natural values it forms, and what equations on the host are given.
     [[nodiscard]] std::span<const ParameterId> host_rows() const noexcept;
     /// Candidates that are evaluated at once, at most; over several devices of the first of them. Error: no device
@@ -217,7 +217,7 @@ class PopulationEvaluator {
 /// The table of a set's optimized groups and their coordinates: what Perturbations and the update walk over.
 struct SearchSpace {
     ParameterTable table;
-    std::vector<float> centre;
+    std::vector<float> mean;
 };
 [[nodiscard]] Result<SearchSpace> search_space(const ParameterSet& parameters);
 [[nodiscard]] Result<ParameterTable> search_table(const ParameterSet& parameters);  ///< without the coordinates

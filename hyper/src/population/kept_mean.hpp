@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best centre of a search, kept on the device until somebody asks for it.
+// The best mean of a search, kept on the device until somebody asks for it.
 #pragma once
 
 #include <optional>
@@ -12,11 +12,11 @@
 namespace yolk::hyper {
 
 /// One thread at a time.
-class KeptCentre {
+class KeptMean {
    public:
-    /// Copies the centre on the device, on the device and without waiting for it: what the same queue is given later
-    /// comes after the copy; the centre's buffer stays until settle(). Of `host_rows` the values are the host's
-    /// (Perturbations::centre). Errors: no memory, the driver's.
+    /// Copies the mean on the device, on the device and without waiting for it: what the same queue is given later
+    /// comes after the copy; the mean's buffer stays until settle(). Of `host_rows` the values are the host's
+    /// (Perturbations::mean). Errors: no memory, the driver's.
     [[nodiscard]] Result<void> keep(Dispatcher& dispatcher, const Perturbations& around,
                                     std::span<const ParameterId> host_rows);
     /// Waits for the copy.
@@ -31,7 +31,7 @@ class KeptCentre {
         std::uint32_t first = 0;
         std::vector<float> values;
     };
-    [[nodiscard]] Result<void> record(Dispatcher& dispatcher, const BufferView& centre);
+    [[nodiscard]] Result<void> record(Dispatcher& dispatcher, const BufferView& mean);
 
     Buffer buffer_;
     std::optional<Recorder> recorder_;
