@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/dispatcher.hpp"

@@ -119,15 +119,15 @@ Result<ToLoss> time_to_loss(BenchDevice& on, const Settings& settings, std::uint
     ToLoss found;
     Clock::time_point begun;
     double first = 0.0;
-    hyper::OptimizeOptions options{.steps = until.steps, .gradient = gradient};
-    options.on_step = [&](const hyper::StepReport& report) {
-        if (report.step == 0) {
+    hyper::OptimizeOptions options{.generations = until.steps, .gradient = gradient};
+    options.on_generation = [&](const hyper::GenerationReport& report) {
+        if (report.generation == 0) {
             begun = Clock::now();
-            first = report.centre;
+            first = report.unperturbed;
         }
         const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
-        if (report.centre < until.share * first) return seconds < until.seconds;  // rewards are below 0
-        found = {.seconds = seconds, .steps = report.step};
+        if (report.unperturbed < until.share * first) return seconds < until.seconds;  // rewards are below 0
+        found = {.seconds = seconds, .steps = report.generation};
         return false;
     };
     YOLK_TRY_VOID(system.optimize(examples_of(seed), hyper::numeric_distance(), options));

@@ -64,7 +64,7 @@ struct LoopForm {
     Result<void> evaluate(const hyper::SearchSpace& space) {
         const auto start = Clock::now();
         YOLK_TRY(const hyper::PopulationOutputs outputs, evaluator->evaluate({.table = space.table,
-                                                                              .centre = space.centre,
+                                                                              .mean = space.mean,
                                                                               .when = {.seed = 1, .sigma = 0.05F},
                                                                               .members = kLoopMembers}));
         seconds.push_back(seconds_since(start));
@@ -84,7 +84,7 @@ Result<void> time_loop(benchmark::State& state, BenchDevice& on, std::uint64_t l
         LoopForm made;
         const auto start = Clock::now();
         YOLK_TRY(made.evaluator,
-                 hyper::PopulationEvaluator::create({.dispatcher = &on.dispatcher, .pool = &pool}, traces,
+                 hyper::PopulationEvaluator::create({.devices = on.dispatcher, .pool = &pool}, traces,
                                                     system.parameters(), {.most_unrolled = most_unrolled}));
         made.plan_seconds = seconds_since(start);
         YOLK_TRY_VOID(made.evaluate(space));  // makes the plan for this many members
@@ -140,13 +140,13 @@ Result<void> time_stopped_loop(benchmark::State& state, BenchDevice& on, std::ui
     std::array<std::vector<double>, 2> seconds;
     const std::array<std::uint32_t, 2> blocks{hyper::kLoopBlock, 0};
     for (std::size_t i = 0; i < forms.size(); ++i) {
-        YOLK_TRY(forms[i], hyper::PopulationEvaluator::create({.dispatcher = &on.dispatcher}, traces,
-                                                              system.parameters(), {.loop_block = blocks[i]}));
+        YOLK_TRY(forms[i], hyper::PopulationEvaluator::create({.devices = on.dispatcher}, traces, system.parameters(),
+                                                              {.loop_block = blocks[i]}));
     }
     const auto evaluate = [&](std::size_t form) -> Result<void> {
         const auto start = Clock::now();
         YOLK_TRY(const hyper::PopulationOutputs outputs, forms[form]->evaluate({.table = space.table,
-                                                                                .centre = space.centre,
+                                                                                .mean = space.mean,
                                                                                 .when = {.seed = 1, .sigma = 0.05F},
                                                                                 .members = kLoopMembers}));
         seconds[form].push_back(seconds_since(start));

@@ -3,7 +3,8 @@
 // by members per chunk, and in the chunks that it takes by default), one member at a time by the same evaluator, and
 // one candidate at a time on the host, its weights formed, by the graph's executor. Items are candidates. Two systems:
 // 8-16-16-4 over 8 examples and 32-64-64-8 over 64. The metric, a squared distance, is computed on the host; in rows
-// `scored_on_device` it is traced behind the system, as System::optimize does with a metric of Metric::on_device.
+// `scored_on_device` it is traced behind the system, and the means over examples stay on the device, as in
+// System::optimize with a metric of Metric::on_device.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +41,7 @@ struct Setup {
 
     [[nodiscard]] hyper::Perturbations perturbed(std::int32_t first, std::uint32_t members) const {
         return {.table = space.table,
-                .centre = space.centre,
+                .mean = space.mean,
                 .when = {.seed = kSeed, .sigma = 0.05F},
                 .first_member = first,
                 .members = members};
@@ -71,8 +72,15 @@ Result<Setup> set_up(const Sizes& sizes, ScoredOn scored_on = ScoredOn::Host) {
                  .space = std::move(space)};
 }
 
-Result<void> evaluate_members(hyper::PopulationEvaluator& evaluator, const Setup& setup, std::int32_t first,
-                              std::uint32_t members, hyper::PopulationCounts& counts) {
+/// Rewards go to `scores` on the device, or, where it is empty, to the host.
+Result<void> evaluate_members(hyper::PopulationEvaluator& evaluator, const Setup& setup, const BufferView& scores,
+                              std::int32_t first, std::uint32_t members, hyper::PopulationCounts& counts) {
+    if (!scores.empty()) {
+        YOLK_TRY(const hyper::PopulationOutputs outputs,
+                 evaluator.evaluate_into(setup.perturbed(first, members), scores));
+        counts = outputs.counts;
+        return {};
+    }
     YOLK_TRY(hyper::PopulationOutputs outputs, evaluator.evaluate(setup.perturbed(first, members)));
     counts = outputs.counts;
     YOLK_TRY(const hyper::PopulationEvaluation scored,
@@ -88,14 +96,21 @@ Result<void> time_evaluator(benchmark::State& state, BenchDevice& on, const Size
     YOLK_TRY(const Setup setup, set_up(sizes, scored_on));
     YOLK_TRY(hyper::HostPool pool, hyper::HostPool::create());
     YOLK_TRY(hyper::PopulationEvaluator evaluator,
-             hyper::PopulationEvaluator::create(
-                 {.dispatcher = &on.dispatcher, .pool = &pool}, setup.traces, setup.system.parameters(),
-                 {.max_batch_size = chunk * sizes.examples, .determinism = determinism, .plain_outputs = true}));
+             hyper::PopulationEvaluator::create({.devices = on.dispatcher, .pool = &pool}, setup.traces,
+                                                setup.system.parameters(),
+                                                {.max_batch_size = chunk * sizes.examples,
+                                                 .determinism = determinism,
+                                                 .plain_outputs = true,
+                                                 .mean_outputs = scored_on == ScoredOn::Device}));
+    Buffer scores;
+    if (scored_on == ScoredOn::Device) {
+        YOLK_TRY(scores, on.device.create_buffer({.size_bytes = sizeof(float) * members, .label = "scores"}));
+    }
     hyper::PopulationCounts counts;
-    YOLK_TRY_VOID(evaluate_members(evaluator, setup, 0, members, counts));
+    YOLK_TRY_VOID(evaluate_members(evaluator, setup, scores, 0, members, counts));
     std::uint32_t first = 0;
     for ([[maybe_unused]] const auto _ : state) {
-        YOLK_TRY_VOID(evaluate_members(evaluator, setup, static_cast<std::int32_t>(first), members, counts));
+        YOLK_TRY_VOID(evaluate_members(evaluator, setup, scores, static_cast<std::int32_t>(first), members, counts));
         first = (first + members) % kPopulation;
     }
     state.counters["items_per_second"] = benchmark::Counter(
@@ -105,7 +120,7 @@ Result<void> time_evaluator(benchmark::State& state, BenchDevice& on, const Size
     return {};
 }
 
-/// The weights of some candidates, formed: centre + noise.
+/// The weights of some candidates, formed: mean + noise.
 std::vector<std::vector<hyper::Tensor>> formed_candidates(const Setup& setup, std::uint32_t count) {
     std::vector<std::vector<hyper::Tensor>> candidates(count);
     for (std::uint32_t i = 0; i < count; ++i) {

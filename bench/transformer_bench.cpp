@@ -2,7 +2,7 @@
 // The small language model of examples/10_transformer.cpp: two layers of attention, width 64, 64 bytes of context.
 // First members per second of a population, each over `examples` windows; then steps of Adam over 16 windows, whose
 // time is the median of a search's steps. Weights and windows are drawn so that bench/peers/transformer_torch.py has
-// the same ones; `loss` (of the members, of the centre, before the first step, after `steps` steps) is in nats per
+// the same ones; `loss` (of the members, of the mean, before the first step, after `steps` steps) is in nats per
 // byte.
 #include <fmt/format.h>
 
@@ -116,17 +116,17 @@ Result<void> time_members(benchmark::State& state, BenchDevice& on, std::uint32_
     YOLK_TRY(const std::vector<hyper::TracedExample> traces, system.trace_all(windows(examples, true)));
     YOLK_TRY(const hyper::SearchSpace space, hyper::search_space(system.parameters()));
     YOLK_TRY(hyper::HostPool pool, hyper::HostPool::create());
-    YOLK_TRY(hyper::PopulationEvaluator evaluator,
-             hyper::PopulationEvaluator::create({.dispatcher = &on.dispatcher, .pool = &pool}, traces,
-                                                system.parameters(), {}));
+    YOLK_TRY(
+        hyper::PopulationEvaluator evaluator,
+        hyper::PopulationEvaluator::create({.devices = on.dispatcher, .pool = &pool}, traces, system.parameters(), {}));
     const auto evaluate = [&](std::int32_t first, std::uint32_t count) {
         return evaluator.evaluate({.table = space.table,
-                                   .centre = space.centre,
+                                   .mean = space.mean,
                                    .when = {.seed = kSeed, .sigma = 0.05F},
                                    .first_member = first,
                                    .members = count});
     };
-    YOLK_TRY(const hyper::PopulationOutputs centre, evaluate(-1, 1));
+    YOLK_TRY(const hyper::PopulationOutputs mean, evaluate(-1, 1));
     YOLK_TRY(hyper::PopulationOutputs outputs, evaluate(0, members));
     std::int32_t first = 0;
     for ([[maybe_unused]] const auto _ : state) {
@@ -137,7 +137,7 @@ Result<void> time_members(benchmark::State& state, BenchDevice& on, std::uint32_
     state.counters["dispatches"] = static_cast<double>(outputs.counts.dispatches);
     state.counters["chunks"] = static_cast<double>(outputs.counts.chunks);
     state.counters["host_equations"] = static_cast<double>(outputs.counts.host_equations);
-    state.counters["centre_loss"] = mean_loss(centre);
+    state.counters["unperturbed_loss"] = mean_loss(mean);
     state.counters["loss"] = mean_loss(outputs);
     return {};
 }
@@ -150,11 +150,12 @@ Result<void> time_adam(benchmark::State& state, BenchDevice& on, std::uint32_t e
     system.use(on.dispatcher);
     std::vector<Clock::time_point> reports;
     std::vector<double> losses;
-    hyper::OptimizeOptions options{
-        .steps = kSteps + 1, .examples_per_step = examples, .gradient = hyper::GradientOptions{.learning_rate = 3e-3F}};
-    options.on_step = [&](const hyper::StepReport& report) {
+    hyper::OptimizeOptions options{.generations = kSteps + 1,
+                                   .examples_per_generation = examples,
+                                   .gradient = hyper::GradientOptions{.learning_rate = 3e-3F}};
+    options.on_generation = [&](const hyper::GenerationReport& report) {
         reports.push_back(Clock::now());
-        losses.push_back(-report.centre);
+        losses.push_back(-report.unperturbed);
         return reports.back() - reports.front() < std::chrono::seconds(30);
     };
     for ([[maybe_unused]] const auto _ : state) {

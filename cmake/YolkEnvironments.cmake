@@ -46,7 +46,7 @@ function(yolk_environments folder)
 endfunction()
 
 # yolk_embed_sources(NAME=FILE ...): writes embedded_sources.cpp, in which each file's text has the name under which shaders
-# include it. For the compilation of environments at run time (shaders/src/environment_compiler.cpp).
+# include it. For the compilation of environments at run time (shaders/src/environments/environment_compiler.cpp).
 function(yolk_embed_sources)
   set(rows "")
   foreach(entry IN LISTS ARGN)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # The architecture, lowest layer first. A module may use those before it and no other; `testing` is for tests and benches.
-set(YOLK_LAYERS core shaders runtime primitives reference oracle evolve autotune chat hyper train cli testing)
+set(YOLK_LAYERS core shaders runtime context primitives reference oracle evolve autotune chat hyper train cli testing)
 # Never used by the modules above them in that list: no primitive names an oracle or a twin, nothing shipped names testing.
 set(YOLK_DEVELOPMENT_ONLY testing)
 
-# yolk_private_includes(TARGET FOLDER): all that is private to the module in FOLDER, for its tests: the rooms of src/, and src/ itself.
+# yolk_private_includes(TARGET FOLDER): all that is private to the module in FOLDER, for its tests: the rooms of src/.
 function(yolk_private_includes target folder)
   file(GLOB rooms LIST_DIRECTORIES true ${folder}/src/*)
   list(FILTER rooms EXCLUDE REGEX "/src/[^/]*\\.")
-  target_include_directories(${target} PRIVATE ${folder}/src ${rooms})
+  target_include_directories(${target} PRIVATE ${rooms})
 endfunction()
 
 # yolk_rooms(MODULE ROOMS name[:used,used] ... SOURCES ... LINK target...): the folders of a module's src/, each compiled with an
@@ -43,7 +43,7 @@ function(yolk_add_room module room used sources link)
   set(target yolk_${module}_${room})
   add_library(${target} OBJECT ${sources})
   list(TRANSFORM used PREPEND src/)
-  target_include_directories(${target} PRIVATE src/${room} ${used} include)
+  target_include_directories(${target} PRIVATE src/${room} ${used} $<TARGET_PROPERTY:yolk_${module},INTERFACE_INCLUDE_DIRECTORIES>)
   target_compile_features(${target} PRIVATE cxx_std_20)
   # What the module is given after it was made holds for its rooms, too.
   target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:yolk_${module},COMPILE_DEFINITIONS>)
@@ -70,7 +70,7 @@ endfunction()
 
 # yolk_module(NAME HEADERS ... SOURCES ... DEPS module... EXTERNAL target... PRIVATE_EXTERNAL target...
 #             PRIVATE_HEADERS target... ROOMS room[:used,used] ...)
-# Headers live in include/yolk/NAME/, sources in src/, or in its rooms (yolk_rooms); other sources are generated ones. Without SOURCES
+# Headers live in include/yolk/NAME/, sources in the rooms of src/ (yolk_rooms); other sources are generated ones. Without SOURCES
 # the module is header-only. Each header must compile alone (target all_verify_interface_header_sets). PRIVATE_HEADERS: libraries of headers alone, which only the module's sources
 # include; whoever links the module needs none of them.
 function(yolk_module name)
@@ -91,24 +91,17 @@ function(yolk_module name)
   set(scope PUBLIC)
   if(arg_SOURCES)
     set(outside_rooms ${arg_SOURCES})
-    if(arg_ROOMS)
-      list(FILTER outside_rooms EXCLUDE REGEX "^src/")
-    endif()
+    list(FILTER outside_rooms EXCLUDE REGEX "^src/")
     add_library(yolk_${name} STATIC ${outside_rooms})
     set_target_properties(yolk_${name} PROPERTIES LINKER_LANGUAGE CXX)
-    if(NOT arg_ROOMS)
-      yolk_private_includes(yolk_${name} ${CMAKE_CURRENT_SOURCE_DIR})
-    endif()
     target_link_libraries(yolk_${name} PRIVATE $<BUILD_INTERFACE:yolk_build_flags> ${arg_PRIVATE_EXTERNAL})
     foreach(headers IN LISTS arg_PRIVATE_HEADERS)
       target_link_libraries(yolk_${name} PRIVATE $<BUILD_INTERFACE:${headers}>)
     endforeach()
-    if(arg_ROOMS)
-      set(linked ${arg_DEPS})
-      list(TRANSFORM linked PREPEND yolk::)
-      yolk_rooms(${name} ROOMS ${arg_ROOMS} SOURCES ${arg_SOURCES}
-        LINK ${arg_EXTERNAL} ${arg_PRIVATE_EXTERNAL} ${arg_PRIVATE_HEADERS} ${linked})
-    endif()
+    set(linked ${arg_DEPS})
+    list(TRANSFORM linked PREPEND yolk::)
+    yolk_rooms(${name} ROOMS ${arg_ROOMS} SOURCES ${arg_SOURCES}
+      LINK ${arg_EXTERNAL} ${arg_PRIVATE_EXTERNAL} ${arg_PRIVATE_HEADERS} ${linked})
   else()
     add_library(yolk_${name} INTERFACE)
     set(scope INTERFACE)

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/primitives/perturbed_linear.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/primitives/optimizer.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/primitives/noise.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/evolve/evolution.hpp"
 #include "yolk/evolve/parameter_setup.hpp"
 

@@ -15,7 +15,7 @@
 
 #include "06_kfac_device.hpp"
 #include "06_kfac_task.hpp"
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/core/json.hpp"
 
 namespace {

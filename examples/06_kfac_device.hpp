@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "06_kfac_task.hpp"
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/core/result.hpp"
 
 namespace kfac_example {

@@ -44,10 +44,10 @@ yolk::Result<hyper::OptimizeOutcome> run() {
     YOLK_TRY(const hyper::Metric tests_passed,
              hyper::program_metric({.command = {EXTERNAL_TESTS_SUITE}, .any_status = true}, "tests passed"));
     const std::vector<hyper::Example> examples(1);
-    YOLK_TRY(
-        hyper::OptimizeOutcome outcome,
-        system.optimize(examples, tests_passed,
-                        {.evolution = {.population = 24, .sigma = .2F, .learning_rate = .3F, .seed = 1}, .steps = 25}));
+    YOLK_TRY(hyper::OptimizeOutcome outcome,
+             system.optimize(
+                 examples, tests_passed,
+                 {.evolution = {.population = 24, .sigma = .2F, .learning_rate = .3F, .seed = 1}, .generations = 25}));
     YOLK_TRY(const Knobs best, system.parameters(knobs));
     std::printf("%.0f tests pass with the first configuration, %.0f with %s (%llu runs of the suite)\n",
                 outcome.start_reward, outcome.best_reward, configuration(best).c_str(),

@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
         for (const float b : {0.0F, 1.0F})  // the third input, always 1, gives the layers a bias
             examples.push_back({{{"x", Tensor::vector({a, b, 1.0F})}}, Tensor::vector({a == b ? 0.0F : 1.0F})});
     }
-    return yolk::cli::run_system(argc, argv, system, examples, numeric_distance(),
-                                 {.evolution = {.population = 64, .sigma = 0.3F, .learning_rate = 0.2F}, .steps = 200});
+    return yolk::cli::run_system(
+        argc, argv, system, examples, numeric_distance(),
+        {.evolution = {.population = 64, .sigma = 0.3F, .learning_rate = 0.2F}, .generations = 200});
 }

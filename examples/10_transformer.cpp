@@ -3,9 +3,10 @@
 // argument is a text, or a folder of texts; Debian's package `fortunes` has 2.5 MB of them. The others are those of
 // every system:
 //
-//     10_transformer /usr/share/games/fortunes optimize --gradient adam --gradient-lr 0.003 --examples-per-step 16
+//     10_transformer /usr/share/games/fortunes optimize --gradient adam --gradient-lr 0.003
+//         --examples-per-generation 16
 //     10_transformer /usr/share/games/fortunes optimize --population 256 --sigma 0.02 --lr 0.002 --lr-decay 0.9998
-//         --optimizer adam --examples-per-step 1 --steps 3000
+//         --optimizer adam --examples-per-generation 1 --generations 3000
 //
 // Rewards are in nats per byte, below zero; docs/transformer.md says what to expect, beside unigrams and bigrams.
 #include <cstdio>

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "11_own_stages_members.hpp"
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/evolve/member_parameters.hpp"
 #include "yolk/evolve/pool_parts.hpp"
 #include "yolk/evolve/update_twin.hpp"

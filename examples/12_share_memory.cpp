@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/primitives/noise.hpp"
 #include "yolk/runtime/cuda_interop.hpp"
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdio>
 
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/evolve/member_parameters.hpp"
 #include "yolk/evolve/parameter_setup.hpp"
 #include "yolk/evolve/pool_parts.hpp"

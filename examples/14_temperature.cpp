@@ -3,7 +3,7 @@
 // tuned without gradients until the parser stops failing:
 //
 //     14_temperature evaluate --predictions
-//     14_temperature optimize --population 16 --sigma 0.3 --lr 0.3 --steps 10 --out tuned.safetensors
+//     14_temperature optimize --population 16 --sigma 0.3 --lr 0.3 --generations 10 --out tuned.safetensors
 //     14_temperature parameters --load tuned.safetensors
 //
 // Answers come from a server of rules in this process (14_temperature_server.cpp), for which 1 can be reached. With

@@ -4,7 +4,7 @@
 // and all that is scored is the last answer:
 //
 //     15_router evaluate --predictions
-//     15_router optimize --text gepa --text-budget 100 --population 16 --sigma 0.3 --lr 0.3 --steps 6
+//     15_router optimize --text gepa --text-budget 100 --population 16 --sigma 0.3 --lr 0.3 --generations 6
 //         --out tuned.safetensors
 //     15_router parameters --load tuned.safetensors
 //     15_router ablate --how reset --load tuned.safetensors

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/architecture.hpp"
+#include "yolk/context/architecture.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategies/guard.hpp"
+#include "guard.hpp"
 
 #include <gtest/gtest.h>
 

@@ -18,8 +18,6 @@
 namespace yolk::autotune {
 namespace {
 
-constexpr std::size_t kFirst = kFirstOfNatural;
-
 /// The variance that each candidate keeps after the `known` were measured, by a solve of the whole.
 std::vector<double> variances_after(const CandidateSet& candidates, const std::vector<std::size_t>& known) {
     const Covariance covariance(candidates,
@@ -60,7 +58,7 @@ TEST(natural_start, measures_what_is_least_certain) {
     const RecordedSurface surface = small_surface();
     Tuner tuner = natural_on(surface, 3);
     std::vector<std::size_t> known;
-    while (known.size() < kFirst) {
+    while (known.size() < kFirstOfNatural) {
         const std::size_t asked = tuner.ask().value();
         const std::vector<double> variances = variances_after(surface.candidates(), known);
         for (std::size_t c = 0; c < variances.size(); ++c)
@@ -86,7 +84,7 @@ TEST(natural_start, depends_on_the_seed_and_not_on_costs) {
     const auto begun = [&](std::uint64_t seed, auto cost) {
         Tuner tuner = natural_on(surface, seed);
         std::vector<std::size_t> asked;
-        while (asked.size() < kFirst) {
+        while (asked.size() < kFirstOfNatural) {
             asked.push_back(tuner.ask().value());
             EXPECT_TRUE(tuner.tell(asked.back(), cost(asked.size())));
         }
@@ -120,14 +118,14 @@ std::pair<double, double> failing_shares(const RecordedSurface& surface, std::si
     std::size_t failed = 0;
     for (std::size_t seed = 1; seed <= searches; ++seed) {
         Tuner tuner = natural_on(surface, seed);
-        for (std::size_t k = 0; k < kFirst; ++k) {
+        for (std::size_t k = 0; k < kFirstOfNatural; ++k) {
             const std::size_t asked = tuner.ask().value();
             failed += std::isfinite(surface.costs()[asked]) ? 0U : 1U;
             EXPECT_TRUE(tuner.tell(asked, surface.costs()[asked]));
         }
     }
     const auto all = static_cast<double>(surface.costs().size());
-    return {static_cast<double>(failed) / static_cast<double>(searches * kFirst),
+    return {static_cast<double>(failed) / static_cast<double>(searches * kFirstOfNatural),
             1.0 - static_cast<double>(surface.valid_count()) / all};
 }
 
@@ -142,7 +140,7 @@ TEST(natural_start, fails_no_more_often_than_random_ones) {
     surfaces.push_back(failing_surface([](ChoiceView v) { return v[0] + 2 * v[1] + 2 * v[2] > 22; }));
     for (std::size_t s = 0; s < surfaces.size(); ++s) {
         const auto [share, random] = failing_shares(surfaces[s], kSearches);
-        const double error = std::sqrt(random * (1.0 - random) / static_cast<double>(kSearches * kFirst));
+        const double error = std::sqrt(random * (1.0 - random) / static_cast<double>(kSearches * kFirstOfNatural));
         EXPECT_LE(share, random + 3.1 * error) << s << ": " << share << " of the first, " << random << " of all";
         EXPECT_GT(share, 0.0) << s << ": a failure has to be seen once to be known";
     }

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "parity/parity_run.hpp"
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/runtime/device_selection.hpp"

@@ -100,10 +100,10 @@ def population_turn(form, fused, chunk, seconds):
         population = Population(form, fused, chunk)
         population.check()
         rate = turns.rate_for(population.run, seconds, MEMBERS, least=1)
-        centre = population.by_formed(population.weights).item()
+        unperturbed = population.by_formed(population.weights).item()
         loss = population.run().mean().item()
     how = f"{form}, {'fused' if fused else 'plain'} attention, chunks of {chunk}, {torch.get_num_threads()} threads"
-    return {"members_per_second": rate, "centre_loss": centre, "loss": loss, "how": how}
+    return {"members_per_second": rate, "unperturbed_loss": unperturbed, "loss": loss, "how": how}
 
 
 def adam_turn(side, seconds):
@@ -131,7 +131,7 @@ def yolk_population(options):
     row = next(iter(rows.values()))
     return {
         "members_per_second": row["items_per_second"],
-        "centre_loss": row["centre_loss"],
+        "unperturbed_loss": row["unperturbed_loss"],
         "loss": row["loss"],
         "how": f"{int(row['chunks'])} chunks, {int(row['dispatches'])} dispatches",
         "peak_memory_bytes": peak,
@@ -174,7 +174,7 @@ def compare_population(options):
         arguments = [*fastest(form, options), str(options.seconds)]
         sides[f"torch vmap, {form}"] = lambda arguments=arguments: turns.own_turn(__file__, arguments)
     made, failed = turns.in_turns(sides, options.rounds)
-    turns.show_sides(made, failed, "members_per_second", options, ("centre_loss", "loss", "how"))
+    turns.show_sides(made, failed, "members_per_second", options, ("unperturbed_loss", "loss", "how"))
 
 
 def compare_adam(options):

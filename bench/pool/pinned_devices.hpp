@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/core/result.hpp"
 
 namespace yolk::bench {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "../times.hpp"
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/train/train.hpp"
 
 namespace yolk::bench {

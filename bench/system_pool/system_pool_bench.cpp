@@ -55,14 +55,14 @@ struct Side {
 
     Result<void> open(std::span<const Device> devices, TracedNetwork& network) {
         YOLK_TRY(pool, evolve::DevicePool::create(devices));
-        YOLK_TRY(evaluator, hyper::PopulationEvaluator::create({.pool = &network.system.pool(), .devices = &*pool},
+        YOLK_TRY(evaluator, hyper::PopulationEvaluator::create({.devices = *pool, .pool = &network.system.pool()},
                                                                network.traces, network.system.parameters(), {}));
         return {};
     }
     Result<hyper::PopulationOutputs> run(const TracedNetwork& network, std::uint32_t candidates) {
         const Clock::time_point start = Clock::now();
         YOLK_TRY(hyper::PopulationOutputs outputs, evaluator->evaluate({.table = network.space.table,
-                                                                        .centre = network.space.centre,
+                                                                        .mean = network.space.mean,
                                                                         .when = {.seed = 42, .sigma = 0.05F},
                                                                         .members = candidates}));
         seconds.push_back(seconds_since(start));

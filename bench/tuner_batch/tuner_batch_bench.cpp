@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "../times.hpp"
-#include "yolk/autotune/context.hpp"
 #include "yolk/autotune/search_cost.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/primitives/block_inverse.hpp"
 #include "yolk/primitives/expected_improvement.hpp"
 #include "yolk/primitives/matmul.hpp"

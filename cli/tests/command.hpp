@@ -23,8 +23,9 @@ struct Ran {
     [[nodiscard]] Json last() const;
 };
 
-/// Variables are added to this process's; YOLK_DEVICE and YOLK_COMMAND are taken away first, and the caches go to a
-/// folder of the test's own.
+/// Variables are added to this process's; YOLK_DEVICE and YOLK_COMMAND are taken away first. The tuning table is in a
+/// folder of the command's own, kernels are kept in one of the build; with YOLK_CACHE among the variables both are
+/// there.
 [[nodiscard]] Ran run_command(const std::vector<std::string>& arguments,
                               const std::map<std::string, std::string>& variables = {});
 

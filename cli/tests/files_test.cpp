@@ -42,15 +42,15 @@ TEST_F(files, second_run_in_a_folder_is_refused) {
 
 TEST_F(files, second_optimization_of_a_file_or_log_is_refused) {
     const std::string optimize = "\"$YOLK\" system xor optimize --json ";
-    const Ran ran = run_shell(optimize + "--steps 1000000 --out " + quoted("a") + " --log " + quoted("log") + " > " +
-                                  until_it_runs() + optimize + "--steps 1 --out " + quoted("a") + "; second=$?; " +
-                                  optimize + "--steps 1 --log " + quoted("log") +
+    const Ran ran = run_shell(optimize + "--generations 1000000 --out " + quoted("a") + " --log " + quoted("log") +
+                                  " > " + until_it_runs() + optimize + "--generations 1 --out " + quoted("a") +
+                                  "; second=$?; " + optimize + "--generations 1 --log " + quoted("log") +
                                   "; third=$?; kill -HUP $first; wait $first; echo $? $second $third",
                               only(kLavapipe));
     EXPECT_EQ(ran.out, "0 1 1\n") << ran.err;
     EXPECT_THAT(ran.err, HasSubstr("log' is being written by another process"));
     const std::string log = read_text(folder_ / "log");
-    EXPECT_THAT(log.substr(0, log.find('\n')), HasSubstr("\"steps\":1000000"));
+    EXPECT_THAT(log.substr(0, log.find('\n')), HasSubstr("\"generations\":1000000"));
     EXPECT_TRUE(std::filesystem::exists(folder_ / "a"));
     EXPECT_FALSE(std::filesystem::exists(folder_ / "a.lock"));
 }
@@ -81,7 +81,7 @@ TEST_F(files, named_pipe_in_the_place_of_a_file_is_an_error_at_once) {
                                     "train cartpole --resume --out " + quoted("out"),
                                     "system xor evaluate --load " + quoted("system.safetensors"),
                                     "system xor save --out " + quoted("policy"),
-                                    "system xor optimize --steps 1 --log " + quoted("policy")};
+                                    "system xor optimize --generations 1 --log " + quoted("policy")};
     for (const std::string& command : commands) {
         const Ran ran = run_shell("timeout -k 5 60 \"$YOLK\" " + command, only(kLavapipe));
         EXPECT_TRUE(ran.code == 1 || ran.code == 2) << command << ": " << ran.code << ", " << ran.err;

@@ -73,8 +73,8 @@ TEST_F(interrupt, closed_pipe_ends_training_and_saves) {
 
 TEST_F(interrupt, closed_pipe_and_hang_up_end_an_optimization_and_save) {
     const std::string file = folder_ / "system.safetensors";
-    const std::vector<std::string> arguments{"system",  "xor",     "optimize", "--json",
-                                             "--steps", "1000000", "--out",    file};
+    const std::vector<std::string> arguments{"system",        "xor",     "optimize", "--json",
+                                             "--generations", "1000000", "--out",    file};
     std::string text = "\"$YOLK\"";
     for (const std::string& argument : arguments) text += " '" + argument + "'";
     const Ran piped = run_shell(text + " | head -n 1; exit ${PIPESTATUS[0]}", only(kLavapipe));

@@ -95,7 +95,7 @@ constexpr Refusal kRefusals[]{
     {"system xor evaluate --devices all", "--devices", kUnknown},
     {"system xor optimize --dry-run --out file", "--out", "goes without --dry-run"},
     {"system xor optimize --dry-run --log file", "--log", "goes without --dry-run"},
-    {"system xor ablate --steps 3", "--steps", "goes with --how freeze"},
+    {"system xor ablate --generations 3", "--generations", "goes with --how freeze"},
     {"system xor ablate --how perturb --seeds 3", "--seeds", "goes with --how freeze"},
     {"system xor ablate --noise .1", "--noise", "goes with --how perturb"},
     {"system xor ablate --devices all", "--devices", "goes with --how freeze or perturb"},
@@ -136,7 +136,8 @@ TEST_F(no_effect, flags_are_taken_where_they_have_one) {
          {"check --run cartpole --population 8 --seed 3 --no-antithetic --fitness centred-rank",
           "check --kernel noise --seed 3", "bench kernel --kernel optimizer --shape elements=9 --all",
           "tune --algebra auto --no-tuning --device 0", "tune device --strategy natural --job cartpole",
-          "system xor ablate --how freeze --steps 2 --seed 4", "tune table explain matmul m=8 n=8 k=8 --device 0"}) {
+          "system xor ablate --how freeze --generations 2 --seed 4",
+          "tune table explain matmul m=8 n=8 k=8 --device 0"}) {
         const Ran ran = run(line);
         EXPECT_EQ(ran.code, 1) << line << "\n" << ran.err;
         EXPECT_THAT(ran.err, HasSubstr("mesa-vulkan-drivers")) << line;

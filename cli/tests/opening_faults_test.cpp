@@ -49,7 +49,8 @@ class opening_faults : public ::testing::Test {
    protected:
     void SetUp() override {
         folder_ = std::filesystem::temp_directory_path() / ("yolk-opening-" + std::to_string(::getpid()));
-        ::setenv("YOLK_CACHE", (folder_ / "cache").c_str(), 1);
+        ::setenv("YOLK_CACHE", YOLK_KEPT_KERNELS, 1);
+        ::setenv("YOLK_TABLE", (folder_ / "tuning.sqlite").c_str(), 1);
     }
     void TearDown() override { std::filesystem::remove_all(folder_); }
     /// Devices are made anew, under an injector of the run's own.
@@ -102,7 +103,7 @@ TEST_F(opening_faults, evaluations_and_searches_go_on_with_the_other_device) {
     const std::string policy = (folder_ / "out" / "policy.safetensors").string();
     const std::vector<Arguments> commands{
         {"eval", policy, "--devices", "all", "--json", "--episodes", "8", "--hang-seconds", "10"},
-        {"system", "xor", "optimize", "--devices", "all", "--json", "--steps", "2", "--population", "8",
+        {"system", "xor", "optimize", "--devices", "all", "--json", "--generations", "2", "--population", "8",
          "--determinism", "exact", "--hang-seconds", "10"}};
     for (const Arguments& command : commands) {
         for (const OpeningFault& fault : kOpeningFaults) {

@@ -59,7 +59,7 @@ constexpr const char* kReaders[] = {"eval {}",
                                     "eval metrics --env {}",
                                     "bench rollout --env {}",
                                     "system xor evaluate --load {}",
-                                    "system xor optimize --steps 1 --load {}",
+                                    "system xor optimize --generations 1 --load {}",
                                     "tune surface {}",
                                     "tune kernel {} --space space.json",
                                     "tune kernel shader.comp --space {}",
@@ -107,9 +107,10 @@ TEST_F(paths, what_is_no_file_is_not_replaced) {
 // The longest that a file may have leaves no room for the endings of lock, temporary file and checkpoint.
 TEST_F(paths, longest_names_are_taken) {
     const std::string name(255, 'n');
-    const Ran ran = run_shell("cd '" + folder_.string() + "'; \"$YOLK\" system xor optimize --steps 1 --json --out " +
-                                  name + " --log " + std::string(255, 'l'),
-                              only(kLavapipe));
+    const Ran ran =
+        run_shell("cd '" + folder_.string() + "'; \"$YOLK\" system xor optimize --generations 1 --json --out " + name +
+                      " --log " + std::string(255, 'l'),
+                  only(kLavapipe));
     ASSERT_EQ(ran.code, 0) << ran.err;
     EXPECT_EQ(
         run_shell("cd '" + folder_.string() + "'; \"$YOLK\" system xor evaluate --load " + name, only(kLavapipe)).code,

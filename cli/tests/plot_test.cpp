@@ -88,10 +88,11 @@ TEST_F(plot, runs_of_train_share_a_picture) {
 
 TEST_F(plot, the_log_of_a_system) {
     const std::string log = (folder_ / "xor.jsonl").string();
-    ASSERT_EQ(run_command({"system", "xor", "optimize", "--steps", "3", "--population", "8", "--quiet", "--log", log},
-                          only(kLavapipe))
-                  .code,
-              0);
+    ASSERT_EQ(
+        run_command({"system", "xor", "optimize", "--generations", "3", "--population", "8", "--quiet", "--log", log},
+                    only(kLavapipe))
+            .code,
+        0);
     const Ran ran = run_command({"plot", log, "--out", picture(), "--x", "seconds", "--json"});
     ASSERT_EQ(ran.code, 0) << ran.err;
     EXPECT_EQ(ran.last()["files"][0].value("kind", ""), "system");
@@ -116,7 +117,9 @@ std::string rounds_log() {
                 R"({"system":"asks","optimizer":"eggroll","population":16})"
                 "\n";
         for (int step = 0; step < 3; ++step) {
-            text += Json{{"step", step}, {"mean", 1.0}, {"centre", 2.0}, {"metric_calls", 17}, {"seconds", 0.5}}.dump();
+            text +=
+                Json{{"generation", step}, {"mean", 1.0}, {"unperturbed", 2.0}, {"metric_calls", 17}, {"seconds", 0.5}}
+                    .dump();
             text += "\n";
         }
     }

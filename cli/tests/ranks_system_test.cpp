@@ -29,13 +29,13 @@ class ranks_system : public InFolder {
 TEST_F(ranks_system, any_number_has_the_parameters_of_one) {
     for (const char* const system : {"xor", "rotation", "temperature"}) {
         SCOPED_TRACE(system);
-        const Ran alone = run(search(system, "--steps 6"));
+        const Ran alone = run(search(system, "--generations 6"));
         ASSERT_EQ(alone.code, 0) << alone.err;
         EXPECT_FALSE(alone.last().contains("ranks"));
         for (const int count : {2, 3}) {
             if (count == 3 && std::string(system) != "rotation") continue;  // rank by rank in hyper's tests
             const Ran ran = run(fmt::format("mpirun -n {} ", count) +
-                                search(system, "--steps 6 --out tuned.safetensors --log log.jsonl"));
+                                search(system, "--generations 6 --out tuned.safetensors --log log.jsonl"));
             ASSERT_EQ(ran.code, 0) << ran.err;
             ASSERT_EQ(ran.lines().size(), 7U) << ran.out;
             const Json last = ran.last();
@@ -52,8 +52,8 @@ TEST_F(ranks_system, any_number_has_the_parameters_of_one) {
 }
 
 TEST_F(ranks_system, have_devices_of_different_vendors) {
-    const Ran alone = run(search("rotation", "--steps 4"));
-    const std::string rank = search("rotation", "--steps 4");
+    const Ran alone = run(search("rotation", "--generations 4"));
+    const std::string rank = search("rotation", "--generations 4");
     const Ran ran =
         run(fmt::format("mpirun -n 1 {0} : -n 1 env VK_ICD_FILENAMES={1} VK_DRIVER_FILES={1} {0}", rank, kSwiftShader));
     ASSERT_EQ(ran.code, 0) << ran.err;
@@ -63,7 +63,7 @@ TEST_F(ranks_system, have_devices_of_different_vendors) {
 /// A search that does not end by itself is killed; where its checkpoint stands, any number of ranks goes on.
 TEST_F(ranks_system, one_that_is_killed_ends_all_and_any_number_goes_on) {
     const Ran killed =
-        run("mpirun -n 2 " + search("xor", "--steps 10000000 --quiet --out tuned --checkpoint-every 5") +
+        run("mpirun -n 2 " + search("xor", "--generations 10000000 --quiet --out tuned --checkpoint-every 5") +
             " & launcher=$!\n"
             "until [ -e tuned.checkpoint ]; do kill -0 $launcher || exit 3; sleep .05; done\n"
             "set -- $(cat /proc/$launcher/task/*/children)\n[ $# -eq 2 ] || exit 4\n"
@@ -71,12 +71,12 @@ TEST_F(ranks_system, one_that_is_killed_ends_all_and_any_number_goes_on) {
             // The launcher ends a little before the other rank, which holds the folder until it does.
             "for i in $(seq 600); do readlink /proc/$1/exe >/dev/null || exit 0; sleep .05; done\nexit 6");
     ASSERT_EQ(killed.code, 0) << killed.err;
-    const Ran looked = run(search("xor", "--steps 1 --quiet --out tuned --resume"));
+    const Ran looked = run(search("xor", "--generations 1 --quiet --out tuned --resume"));
     ASSERT_EQ(looked.code, 0) << looked.err;
     const auto done = looked.last()["resumed_from"].get<std::uint64_t>();
     EXPECT_GE(done, 5U);
     EXPECT_EQ(done % 5, 0U);
-    const std::string steps = fmt::format("--quiet --steps {}", done + 5);
+    const std::string steps = fmt::format("--quiet --generations {}", done + 5);
     const Ran resumed = run("mpirun -n 3 " + search("xor", steps + " --out tuned --resume"));
     ASSERT_EQ(resumed.code, 0) << resumed.err;
     EXPECT_EQ(resumed.last()["resumed_from"], done);

@@ -21,9 +21,9 @@ TEST_F(system_command, optimizes_saves_and_loads) {
     const Ran tuned = run({"xor", "optimize", "--json", "--log", file("log.jsonl"), "--out", file("xor.safetensors")});
     ASSERT_EQ(tuned.code, 0) << tuned.err;
     ASSERT_EQ(tuned.lines().size(), 201U);
-    EXPECT_EQ(tuned.lines()[3]["step"], 3);
+    EXPECT_EQ(tuned.lines()[3]["generation"], 3);
     EXPECT_GT(tuned.last()["best_reward"], tuned.last()["start_reward"]);
-    EXPECT_EQ(tuned.last()["stopped_by"], "steps");
+    EXPECT_EQ(tuned.last()["stopped_by"], "generations");
     const Ran scored = run({"xor", "evaluate", "--load", file("xor.safetensors"), "--json"});
     ASSERT_EQ(scored.code, 0) << scored.err;
     EXPECT_EQ(scored.last()["reward"], tuned.last()["best_reward"]);
@@ -34,29 +34,6 @@ TEST_F(system_command, optimizes_saves_and_loads) {
         run({"xor", "save", "--load", file("xor.safetensors"), "--out", file("again.safetensors"), "--json"});
     EXPECT_EQ(saved.last()["reward"], tuned.last()["best_reward"]);
     EXPECT_THAT(read_text(file("log.jsonl")), HasSubstr("\"optimizer\":\"eggroll\""));
-}
-/// The mean after a generation is the centre of the next step.
-TEST_F(system_command, replays_any_generation_of_a_search) {
-    for (const std::string name : {"xor", "temperature"}) {
-        const Ran tuned = run({name, "optimize", "--json", "--steps", "6", "--out", file("tuned.safetensors")});
-        ASSERT_EQ(tuned.code, 0) << tuned.err;
-        for (const std::size_t generation : {0U, 1U, 5U}) {
-            const Ran replayed = run({name, "replay", file("tuned.safetensors.log.yolk"), "--json", "--generation",
-                                      std::to_string(generation), "--out", file("again.safetensors")});
-            ASSERT_EQ(replayed.code, 0) << replayed.err;
-            EXPECT_EQ(replayed.last()["reward"], tuned.lines()[generation]["centre"]);
-            EXPECT_EQ(replayed.last()["generations_in_log"], 6);
-            const Ran scored = run({name, "evaluate", "--load", file("again.safetensors"), "--json"});
-            EXPECT_EQ(scored.last()["reward"], replayed.last()["reward"]);
-        }
-    }
-    const std::string log = file("tuned.safetensors.log.yolk");
-    EXPECT_THAT(run({"xor", "replay", log}).err, HasSubstr("is of the system 'temperature'; this one is 'xor'"));
-    EXPECT_THAT(run({"temperature", "replay", log, "--generation", "7"}).err, HasSubstr("Ask for 6 at most"));
-    EXPECT_THAT(run({"temperature", "replay", file("none.yolk")}).err, HasSubstr("none.yolk"));
-    const Ran as_policy = run_command({"replay", log}, only(kLavapipe));
-    EXPECT_EQ(as_policy.code, 2);
-    EXPECT_THAT(as_policy.err, HasSubstr("yolk system temperature replay"));
 }
 TEST_F(system_command, each_shipped_system_is_learned_without_a_flag_whatever_the_seed) {
     struct Learned {
@@ -76,8 +53,8 @@ TEST_F(system_command, each_shipped_system_is_learned_without_a_flag_whatever_th
     }
 }
 TEST_F(system_command, dry_run_budget_and_host_functions) {
-    const std::vector<std::string> search{"temperature",  "optimize", "--steps", "20",
-                                          "--population", "20",       "--sigma", "0.1"};
+    const std::vector<std::string> search{"temperature",  "optimize", "--generations", "20",
+                                          "--population", "20",       "--sigma",       "0.1"};
     const auto with = [&](std::vector<std::string> more) {
         more.insert(more.begin(), search.begin(), search.end());
         return run(std::move(more));
@@ -89,7 +66,7 @@ TEST_F(system_command, dry_run_budget_and_host_functions) {
     ASSERT_EQ(cut.lines().size(), 1U) << cut.out << cut.err;
     EXPECT_EQ(cut.last()["stopped_by"], "budget");
     const Ran whole = with({});
-    EXPECT_THAT(whole.out, HasSubstr("step 20/20"));
+    EXPECT_THAT(whole.out, HasSubstr("generation 20/20"));
     EXPECT_THAT(whole.out, HasSubstr("2110 host calls"));
 }
 TEST_F(system_command, without_tensor_work_needs_no_device) {
@@ -98,8 +75,8 @@ TEST_F(system_command, without_tensor_work_needs_no_device) {
         return run_command(arguments, only("/nonexistent/icd.json"));
     };
     const std::vector<std::string> search{
-        "temperature",   "optimize", "--steps", "20",     "--population", "20",    "--sigma",
-        "0.1",           "--lr",     "0.1",     "--json", "--quiet",      "--out", file("t.safetensors"),
+        "temperature",   "optimize", "--generations", "20",     "--population", "20",    "--sigma",
+        "0.1",           "--lr",     "0.1",           "--json", "--quiet",      "--out", file("t.safetensors"),
         "--determinism", "exact"};
     const Ran here = without(search);
     ASSERT_EQ(here.code, 0) << here.err;
@@ -113,17 +90,17 @@ TEST_F(system_command, without_tensor_work_needs_no_device) {
         EXPECT_EQ(ablated.code, 0) << how << ": " << ablated.err;
     }
     // The matrices of xor do; and who names a device gets it or an error.
-    const Ran tensors = without({"xor", "optimize", "--steps", "1"});
+    const Ran tensors = without({"xor", "optimize", "--generations", "1"});
     EXPECT_NE(tensors.code, 0);
     EXPECT_THAT(tensors.err, HasSubstr("mesa-vulkan-drivers"));
-    const Ran named = without({"temperature", "optimize", "--steps", "1", "--device", "0"});
+    const Ran named = without({"temperature", "optimize", "--generations", "1", "--device", "0"});
     EXPECT_NE(named.code, 0);
     EXPECT_THAT(named.err, HasSubstr("mesa-vulkan-drivers"));
 }
 TEST_F(system_command, takes_the_flags_of_a_search_that_train_takes) {
     const Ran ran = run({"xor",
                          "optimize",
-                         "--steps",
+                         "--generations",
                          "2",
                          "--no-antithetic",
                          "--population",
@@ -156,7 +133,7 @@ TEST_F(system_command, draws_and_ablates) {
     EXPECT_THAT(run({"xor", "graph", "--json"}).last()["graph"].get<std::string>(), HasSubstr("hidden"));
     for (const std::string how : {"zero", "reset", "perturb", "freeze"}) {
         std::vector<std::string> arguments{"rotation", "ablate", "--how", how, "--json"};
-        if (how == "freeze") arguments.insert(arguments.end(), {"--steps", "2", "--seeds", "2"});
+        if (how == "freeze") arguments.insert(arguments.end(), {"--generations", "2", "--seeds", "2"});
         const Ran rows = run(arguments);
         ASSERT_EQ(rows.lines().size(), 2U) << rows.err;
         EXPECT_EQ(rows.last()["group"], "b");
@@ -171,8 +148,8 @@ TEST_F(system_command, the_seed_reaches_the_draws_of_an_ablation) {
 }
 TEST_F(system_command, both_vendors_end_where_one_does) {
     const std::string both = std::string(kLavapipe) + ":" + kSwiftShader;
-    const std::vector<std::string> search{"system",       "rotation", "optimize", "--steps", "3",
-                                          "--population", "32",       "--sigma",  "0.1",     "--quiet"};
+    const std::vector<std::string> search{"system",       "rotation", "optimize", "--generations", "3",
+                                          "--population", "32",       "--sigma",  "0.1",           "--quiet"};
     const auto with = [&](std::vector<std::string> more, const std::string& drivers) {
         more.insert(more.begin(), search.begin(), search.end());
         return run_command(more, only(drivers));
@@ -208,7 +185,7 @@ TEST_F(system_command, shows_saves_and_ablates_texts) {
     ASSERT_EQ(zeroed.code, 0) << zeroed.err;
     EXPECT_EQ(zeroed.last()["change"], -1.0);
     EXPECT_THAT(run({"greeting", "ablate", "--how", "perturb", "--group", "greet"}).err, HasSubstr("is a text"));
-    EXPECT_THAT(run({"greeting", "optimize", "--steps", "1"}).err, HasSubstr("only texts are optimized (greet)"));
+    EXPECT_THAT(run({"greeting", "optimize", "--generations", "1"}).err, HasSubstr("only texts are optimized (greet)"));
 
     const Ran saved = run({"greeting", "save", "--out", file("greeting.safetensors")});
     ASSERT_EQ(saved.code, 0) << saved.err;

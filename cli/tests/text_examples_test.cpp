@@ -56,7 +56,7 @@ std::string tune_router(const std::string& more) {
 }
 
 TEST_F(text_examples, a_tuned_router_answers_from_its_file_and_ablation_says_what_works) {
-    const Ran tuned = run(YOLK_EXAMPLE_15, tune_router("--population 16 --steps 6"));
+    const Ran tuned = run(YOLK_EXAMPLE_15, tune_router("--population 16 --generations 6"));
     ASSERT_EQ(tuned.code, 0) << tuned.err;
     EXPECT_EQ(tuned.last()["best_reward"], 1.0);
     EXPECT_LT(tuned.last()["start_reward"], 0.6);
@@ -78,8 +78,9 @@ TEST_F(text_examples, a_tuned_router_answers_from_its_file_and_ablation_says_wha
 
 TEST_F(text_examples, go_to_the_endpoint_of_the_environment_and_keep_its_key) {
     serve(&router_example::answer);
-    const Ran tuned = run(
-        YOLK_EXAMPLE_15, "--model large " + tune_router("--reflector larger --steps 2 --population 4 --log log.jsonl"));
+    const Ran tuned =
+        run(YOLK_EXAMPLE_15,
+            "--model large " + tune_router("--reflector larger --generations 2 --population 4 --log log.jsonl"));
     ASSERT_EQ(tuned.code, 0) << tuned.err;
     ASSERT_TRUE(std::filesystem::exists(folder_ / "tuned.safetensors"));
     bool is_reflected = false;
@@ -131,7 +132,7 @@ TEST_F(text_examples, a_loop_at_its_limit_fails_and_says_so) {
 
 TEST_F(text_examples, a_dry_run_of_prompts_asks_nobody_and_flags_without_an_effect_are_refused) {
     serve(&router_example::answer);
-    const Ran dry = run(YOLK_EXAMPLE_15, "optimize --text gepa --text-budget 200 --steps 2 --dry-run");
+    const Ran dry = run(YOLK_EXAMPLE_15, "optimize --text gepa --text-budget 200 --generations 2 --dry-run");
     ASSERT_EQ(dry.code, 0) << dry.err;
     EXPECT_THAT(dry.out, AllOf(HasSubstr("of them for prompts: 200 metric calls, 6 of them for the start"),
                                HasSubstr("model calls")));
@@ -154,7 +155,7 @@ TEST_F(text_examples, a_dry_run_of_prompts_asks_nobody_and_flags_without_an_effe
 TEST_F(text_examples, a_parser_stops_failing_when_the_sampling_is_tuned) {
     const Ran tuned =
         run(YOLK_EXAMPLE_14,
-            "optimize --population 16 --sigma 0.3 --lr 0.3 --steps 10 --json --quiet --out tuned.safetensors");
+            "optimize --population 16 --sigma 0.3 --lr 0.3 --generations 10 --json --quiet --out tuned.safetensors");
     ASSERT_EQ(tuned.code, 0) << tuned.err;
     EXPECT_LT(tuned.last()["start_reward"], 0.5);
     EXPECT_EQ(tuned.last()["best_reward"], 1.0);

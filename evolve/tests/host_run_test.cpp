@@ -37,7 +37,7 @@ Result<std::vector<std::string>> twin_hashes(const EvolutionOptions& options) {
     const RolloutDesc desc = cartpole(options, 32);
     PoolParts parts{.parameters = desc.parameters, .initial = cartpole_start(options)};
     parts.members = [desc](const Device*, Dispatcher*) { return Result(rollout_twin_members(desc)); };
-    YOLK_TRY(Evolution twin, Evolution::create_on_host(std::move(parts), options));
+    YOLK_TRY(Evolution twin, Evolution::create(Devices::none(), std::move(parts), options));
     std::vector<std::string> hashes;
     for (std::uint32_t g = 0; g < kComparedGenerations; ++g) {
         YOLK_TRY_VOID(twin.step());
@@ -106,17 +106,17 @@ TEST_P(exact_run, members_of_their_own_an_odd_number) {
 TEST_P(exact_run, robust_pair_difference) { expect_equal_hashes({.population = 64, .robust = true}); }
 
 TEST(host_run, refuses_what_has_no_twin) {
-    EXPECT_TRUE(
-        expect_error(Evolution::create_on_host({}, {.determinism = Determinism::Fast}), ErrorKind::BadInput, "exact"));
-    EXPECT_TRUE(expect_error(Evolution::create_on_host({}, {.population = 3}), ErrorKind::BadInput, "even"));
-    EXPECT_TRUE(expect_error(Evolution::create_on_host({.parameters = layered_table(1)}, {}), ErrorKind::BadInput,
-                             "initial values"));
+    EXPECT_TRUE(expect_error(Evolution::create(Devices::none(), {}, {.determinism = Determinism::Fast}),
+                             ErrorKind::BadInput, "exact"));
+    EXPECT_TRUE(expect_error(Evolution::create(Devices::none(), {}, {.population = 3}), ErrorKind::BadInput, "even"));
+    EXPECT_TRUE(expect_error(Evolution::create(Devices::none(), {.parameters = layered_table(1)}, {}),
+                             ErrorKind::BadInput, "initial values"));
 }
 
 TEST(host_run, refuses_values_that_do_not_fit) {
     PoolParts parts{.parameters = layered_table(1)};
     parts.initial.assign(parts.parameters.element_count(), 0.5F);
-    ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create_on_host(std::move(parts), {}));
+    ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create(Devices::none(), std::move(parts), {}));
     std::vector<float> values(run.parameters().size(), 0.25F);
     EXPECT_TRUE(expect_error(run.set_parameters(std::span(values).first(1)), ErrorKind::BadInput, "1 values for"));
     EXPECT_TRUE(expect_error(run.set_elements(1, values), ErrorKind::BadInput, "from element 1 on"));
@@ -187,7 +187,7 @@ double mean_cosine(std::uint32_t pairs) {
                 return evaluate_members(task, question, returns);
             }));
         };
-        Result<Evolution> twin = Evolution::create_on_host(std::move(parts), options);
+        Result<Evolution> twin = Evolution::create(Devices::none(), std::move(parts), options);
         EXPECT_OK(twin);
         EXPECT_OK(twin->step());
         const std::vector<float> gradient = gradient_by_twin(0, table, options, *twin->shaped());

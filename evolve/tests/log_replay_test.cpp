@@ -66,10 +66,10 @@ TEST_P(log_replay, gives_the_state_on_the_device_and_on_the_host) {
     EXPECT_EQ(seen, (std::vector<std::uint32_t>{1, 2, 3, 4}));
     ASSERT_OK_AND_ASSIGN(const std::string again, run.state_hash());
     EXPECT_EQ(again, hash);
-    ASSERT_OK_AND_ASSIGN(
-        Evolution twin,
-        Evolution::create_on_host({.parameters = run.table(), .initial = initial_parameters(run.table(), options.seed)},
-                                  options));
+    ASSERT_OK_AND_ASSIGN(Evolution twin, Evolution::create(Devices::none(),
+                                                           {.parameters = run.table(),
+                                                            .initial = initial_parameters(run.table(), options.seed)},
+                                                           options));
     EXPECT_TRUE(expect_error(twin.step(), ErrorKind::BadInput, "no evaluator"));
     ASSERT_OK(replay_log(twin, log, 4));
     ASSERT_OK_AND_ASSIGN(const std::string on_host, twin.state_hash());

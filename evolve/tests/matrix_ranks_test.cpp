@@ -58,7 +58,7 @@ PoolParts ranked_parts() {
 }
 
 Result<std::vector<std::string>> ranked_twin_hashes() {
-    YOLK_TRY(Evolution twin, Evolution::create_on_host(ranked_parts(), ranked_options()));
+    YOLK_TRY(Evolution twin, Evolution::create(Devices::none(), ranked_parts(), ranked_options()));
     std::vector<std::string> hashes;
     for (std::uint32_t g = 0; g < kRankedGenerations; ++g) {
         YOLK_TRY_VOID(twin.step());

@@ -108,7 +108,8 @@ class mean_scores_of_runs : public ::testing::Test {
     static const Device& device() { return yolk::testing::first_device().device; }
     static Dispatcher& dispatcher() { return yolk::testing::first_device().dispatcher; }
     void SetUp() override {
-        ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create_on_host(parts_with_mean(pairs_of()), pairs_of()));
+        ASSERT_OK_AND_ASSIGN(Evolution run,
+                             Evolution::create(Devices::none(), parts_with_mean(pairs_of()), pairs_of()));
         ASSERT_OK_AND_ASSIGN(host_, follow_means(run));
     }
     Seen host_;
@@ -155,7 +156,7 @@ TEST_F(mean_scores_of_runs, are_audited) {
 /// A log has the states that updates made, outside of their bounds where that is so: from any of them the run goes on.
 TEST_F(mean_scores_of_runs, a_run_goes_on_from_a_state_outside_its_bounds) {
     PoolParts first = parts_with_mean(pairs_of());
-    ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create_on_host(std::move(first), pairs_of()));
+    ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create(Devices::none(), std::move(first), pairs_of()));
     for (std::uint32_t step = 0; step < 3; ++step) ASSERT_OK(run.step());
     const std::span<const float> parameters = run.parameters();
     bool is_outside = false;
@@ -166,7 +167,7 @@ TEST_F(mean_scores_of_runs, a_run_goes_on_from_a_state_outside_its_bounds) {
     later.initial.assign(parameters.begin(), parameters.end());
     later.optimizer_state.assign(run.optimizer_state().begin(), run.optimizer_state().end());
     later.generation = run.generations();
-    ASSERT_OK_AND_ASSIGN(Evolution rest, Evolution::create_on_host(std::move(later), pairs_of()));
+    ASSERT_OK_AND_ASSIGN(Evolution rest, Evolution::create(Devices::none(), std::move(later), pairs_of()));
     while (rest.generations() < kSteps) {
         ASSERT_OK(rest.step());
         ASSERT_OK_AND_ASSIGN(const std::string digest, rest.state_digest());
@@ -180,7 +181,7 @@ TEST_F(mean_scores_of_runs, replays_move_into_the_same_bounds) {
     parts.keep_weights = true;
     EvolutionParts again{
         .parameters = parts.parameters, .initial = parts.initial, .bounds = parts.bounds, .digest = true};
-    ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create_on_host(std::move(parts), pairs_of()));
+    ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create(Devices::none(), std::move(parts), pairs_of()));
     ASSERT_OK_AND_ASSIGN(Evolution replayed, Evolution::create(device(), dispatcher(), std::move(again), pairs_of()));
     for (std::uint32_t step = 0; step < kSteps; ++step) {
         ASSERT_OK(run.step());
@@ -194,33 +195,34 @@ TEST_F(mean_scores_of_runs, replays_move_into_the_same_bounds) {
 TEST_F(mean_scores_of_runs, bad_parts_are_refused) {
     PoolParts parts = parts_with_mean(pairs_of());
     parts.mean_scores = 3;
-    EXPECT_TRUE(expect_error(Evolution::create_on_host(std::move(parts), pairs_of()), ErrorKind::BadInput,
+    EXPECT_TRUE(expect_error(Evolution::create(Devices::none(), std::move(parts), pairs_of()), ErrorKind::BadInput,
                              "3 scores of the mean were asked for; 2 are the most."));
     parts = parts_with_mean(pairs_of());
     parts.bounds.push_back({.element = 1U << 30U, .lower = 0.0F, .upper = 1.0F});
-    EXPECT_TRUE(expect_error(Evolution::create_on_host(std::move(parts), pairs_of()), ErrorKind::BadInput,
+    EXPECT_TRUE(expect_error(Evolution::create(Devices::none(), std::move(parts), pairs_of()), ErrorKind::BadInput,
                              "Element 1073741824 has the bounds"));
     parts = parts_with_mean(pairs_of());
     parts.bounds.front() = {.element = 0, .lower = 1.0F, .upper = 0.0F};
-    EXPECT_TRUE(expect_error(Evolution::create_on_host(std::move(parts), pairs_of()), ErrorKind::BadInput,
+    EXPECT_TRUE(expect_error(Evolution::create(Devices::none(), std::move(parts), pairs_of()), ErrorKind::BadInput,
                              "Element 0 has the bounds 1 to 0"));
     parts = parts_with_mean(pairs_of());
     parts.members = {};
-    ASSERT_OK_AND_ASSIGN(Evolution without, Evolution::create_on_host(std::move(parts), pairs_of()));
+    ASSERT_OK_AND_ASSIGN(Evolution without, Evolution::create(Devices::none(), std::move(parts), pairs_of()));
     EXPECT_TRUE(expect_error(without.step(), ErrorKind::BadInput, "needs PoolParts::members"));
     EXPECT_TRUE(expect_error(without.score_mean(), ErrorKind::BadInput, "needs PoolParts::members"));
     parts = parts_with_mean(pairs_of());
     parts.stages.update = [](const ShapedGeneration&, const NoiseContext&) {
         return Result<std::vector<float>>(std::vector<float>());
     };
-    EXPECT_TRUE(expect_error(Evolution::create_on_host(std::move(parts), pairs_of()), ErrorKind::BadInput, "stages"));
+    EXPECT_TRUE(
+        expect_error(Evolution::create(Devices::none(), std::move(parts), pairs_of()), ErrorKind::BadInput, "stages"));
     EvolutionOptions fast = pairs_of();
     fast.determinism = Determinism::Fast;
-    EXPECT_TRUE(expect_error(Evolution::create_on_host(parts_with_mean(pairs_of()), fast), ErrorKind::BadInput,
+    EXPECT_TRUE(expect_error(Evolution::create(Devices::none(), parts_with_mean(pairs_of()), fast), ErrorKind::BadInput,
                              "exact determinism"));
     parts = parts_with_mean(pairs_of());
     parts.mean_scores = 0;
-    ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create_on_host(std::move(parts), pairs_of()));
+    ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create(Devices::none(), std::move(parts), pairs_of()));
     EXPECT_TRUE(run.mean().scores.empty());
     EXPECT_TRUE(expect_error(run.score_mean(), ErrorKind::BadInput, "PoolParts::mean_scores"));
 }

@@ -57,7 +57,7 @@ class not_finite : public ::yolk::testing::DeviceTest {
             }));
         };
         YOLK_TRY(runs.device, Evolution::create(device(), dispatcher(), std::move(parts), options));
-        YOLK_TRY(runs.twin, Evolution::create_on_host(std::move(of_twin), options));
+        YOLK_TRY(runs.twin, Evolution::create(Devices::none(), std::move(of_twin), options));
         return runs;
     }
 };

@@ -78,7 +78,7 @@ inline PoolParts host_scored_parts(const EvolutionOptions& options,
 /// State hashes of such a run on the host, by generations done, the first values' among them.
 inline Result<std::vector<std::string>> hashes_of_twin(const EvolutionOptions& options, std::uint32_t generations) {
     PoolParts parts = host_scored_parts(options, [](std::size_t) { return host_members(&score_on_host); });
-    YOLK_TRY(Evolution twin, Evolution::create_on_host(std::move(parts), options));
+    YOLK_TRY(Evolution twin, Evolution::create(Devices::none(), std::move(parts), options));
     std::vector<std::string> hashes;
     while (true) {
         YOLK_TRY(hashes.emplace_back(), twin.state_hash());

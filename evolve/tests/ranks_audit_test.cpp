@@ -47,8 +47,7 @@ Result<std::string> run_rank(Exchange& exchange, AuditedRank& rank, const Evolut
         return spoilt_pairs(
             [&rank, worker](const HostQuestion& question) { return rank.spoil ? rank.spoil(worker, question) : 0.0F; });
     });
-    parts.exchange = &exchange;
-    YOLK_TRY(Evolution run, Evolution::create(pool, std::move(parts), options));
+    YOLK_TRY(Evolution run, Evolution::create(Devices(pool).with(exchange), std::move(parts), options));
     while (run.generations() < generations) {
         const std::uint32_t before = run.generations();
         YOLK_TRY(const GenerationSummary summary, run.step());

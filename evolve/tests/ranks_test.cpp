@@ -116,8 +116,7 @@ Result<RankRun> run_on(const Device& device, Exchange& exchange, FitnessRule rul
     };
     // Other tiles add floats in another order.
     if (exchange.rank() == 1) parts.config.es_update = EsUpdateConfig{.pairs_per_slice = 1};
-    parts.exchange = &exchange;
-    YOLK_TRY(Evolution run, Evolution::create(pool, std::move(parts), options));
+    YOLK_TRY(Evolution run, Evolution::create(Devices(pool).with(exchange), std::move(parts), options));
     RankRun made;
     for (int generation = 0; generation < 4; ++generation) {
         YOLK_TRY(const GenerationSummary summary, run.step());
@@ -153,8 +152,7 @@ TEST(ranks, have_the_scores_of_their_own_members) {
         const EvolutionOptions options{.population = 8};
         ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(std::span(devices[exchange.rank()], 1)));
         PoolParts parts = host_scored_parts(options, [](std::size_t) { return host_pairs(); });
-        parts.exchange = &exchange;
-        ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create(pool, std::move(parts), options));
+        ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create(Devices(pool).with(exchange), std::move(parts), options));
         ASSERT_OK(run.step());
         EXPECT_TRUE(expect_error(run.scores(), ErrorKind::BadInput, "of 2 ranks"));
     });

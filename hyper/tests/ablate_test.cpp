@@ -64,7 +64,7 @@ TEST_P(ablation, freezing_optimizes_with_and_without) {
     Task task = product();
     ASSERT_OK(task.system.parameters().set("a", *Tensor::create({1, 1}, {0})));
     AblateOptions options{.how = Ablation::Freeze, .seeds = 2};
-    options.optimize = {.evolution = {.population = 8, .sigma = 0.1F, .learning_rate = 0.1F}, .steps = 10};
+    options.optimize = {.evolution = {.population = 8, .sigma = 0.1F, .learning_rate = 0.1F}, .generations = 10};
     ASSERT_OK_AND_ASSIGN(const auto rows, ablate(task.system, task.examples, task.metric, options));
     ASSERT_EQ(rows.size(), 2U);
     EXPECT_EQ(rows[0].reward, -36.0 * 7.5);  // with a frozen at 0 nothing helps

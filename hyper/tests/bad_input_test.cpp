@@ -232,7 +232,7 @@ TEST_P(bad_numbers, follow_ieee_on_both_sides_and_count_as_the_worst) {
         ::testing::internal::CaptureStderr();
         const auto outcome =
             system.optimize(examples, numeric_distance(),
-                            {.evolution = {.population = 16, .sigma = 1.0F, .learning_rate = .05F}, .steps = 4});
+                            {.evolution = {.population = 16, .sigma = 1.0F, .learning_rate = .05F}, .generations = 4});
         const std::string log = ::testing::internal::GetCapturedStderr();
         ASSERT_OK(outcome);
         EXPECT_GT(outcome->failed_candidates, 0U);

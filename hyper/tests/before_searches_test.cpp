@@ -32,7 +32,7 @@ TEST_P(before_searches, dry_run_calls_no_host_function) {
         return system;
     };
     const std::vector<Example> examples{{{{"x", 1}}, 0.5}};
-    const OptimizeOptions dry{.steps = 3, .dry_run = true};
+    const OptimizeOptions dry{.generations = 3, .dry_run = true};
     System unknown = pair_of({});
     EXPECT_TRUE(expect_error(unknown.optimize(examples, numeric_distance(), dry), ErrorKind::BadInput,
                              "HyperfunctionOptions::stand_in"));

@@ -44,7 +44,7 @@ class gepa_failures : public ::testing::Test {
         return system;
     }
     [[nodiscard]] OptimizeOptions options() const {
-        OptimizeOptions options{.evolution = {.population = 4, .sigma = 0.3F, .learning_rate = 0.3F}, .steps = 1};
+        OptimizeOptions options{.evolution = {.population = 4, .sigma = 0.3F, .learning_rate = 0.3F}, .generations = 1};
         options.text.emplace();
         options.text->reflector = Models().otherwise(reflecting_.model());
         options.text->budget.metric_calls = 60;

@@ -76,7 +76,8 @@ class gepa_system : public ::testing::Test {
         return made;
     }
     [[nodiscard]] OptimizeOptions options() const {
-        OptimizeOptions options{.evolution = {.population = 16, .sigma = 0.3F, .learning_rate = 0.3F}, .steps = 5};
+        OptimizeOptions options{.evolution = {.population = 16, .sigma = 0.3F, .learning_rate = 0.3F},
+                                .generations = 5};
         options.text.emplace();
         options.text->reflector = Models().otherwise(reflecting_.model());
         options.text->budget.metric_calls = 60;
@@ -117,7 +118,8 @@ TEST_F(gepa_system, prompts_and_numbers_improve_in_one_call) {
 
     // One log of both.
     const std::string log = contents_of(both.log);
-    EXPECT_THAT(log, AllOf(HasSubstr("\"prompts\":\"gepa\""), HasSubstr("\"iteration\":1"), HasSubstr("\"step\":4")));
+    EXPECT_THAT(log,
+                AllOf(HasSubstr("\"prompts\":\"gepa\""), HasSubstr("\"iteration\":1"), HasSubstr("\"generation\":4")));
     ASSERT_OK_AND_ASSIGN(const std::vector<TextRunReport> runs, read_text_log(log, "the log"));
     EXPECT_THAT(text_report_page(runs, "asks"), HasSubstr("use capitals"));
     EXPECT_THAT(log, ::testing::Not(HasSubstr(kModelKey)));
@@ -130,7 +132,7 @@ TEST_F(gepa_system, prompts_alone_and_numbers_alone) {
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome texts, prompts_only.optimize(examples_, rules_metric(), of_prompts));
     EXPECT_EQ(heat_of(prompts_only), 1.6F);
     EXPECT_TRUE(has_line(prompt_of_system(prompts_only), "use capitals"));
-    EXPECT_EQ(texts.steps, 0U);
+    EXPECT_EQ(texts.generations, 0U);
     EXPECT_NEAR(texts.best_reward, 0.5, 1e-9);
 
     System without_heat = system(true, false);  // no numbers are optimized
@@ -185,14 +187,14 @@ TEST_F(gepa_system, rounds_go_on_after_any_search) {
     two.text->rounds = 2;
     two.text->budget.metric_calls = 80;
     two.text->gepa.stop_when_perfect = false;
-    two.steps = 2;
+    two.generations = 2;
     two.checkpoint_every = 1;
     OptimizeOptions at_once = two;
     at_once.log = folder_ / "whole";
     System whole = system();
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome expected, whole.optimize(examples_, rules_metric(), at_once));
     ASSERT_THAT(expected.text_rounds, SizeIs(2));
-    EXPECT_EQ(expected.steps, 4U);
+    EXPECT_EQ(expected.generations, 4U);
 
     // Stopped in the middle of a prompt search, and then in the middle of a search of numbers.
     OptimizeOptions some = two;
@@ -204,10 +206,10 @@ TEST_F(gepa_system, rounds_go_on_after_any_search) {
     EXPECT_EQ(first.stopped_by, "caller");
     some.resume = true;
     some.text->on_step = {};
-    some.on_step = [](const StepReport&) { return false; };
+    some.on_generation = [](const GenerationReport&) { return false; };
     System further = system();
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome second, further.optimize(examples_, rules_metric(), some));
-    some.on_step = {};
+    some.on_generation = {};
     System end = system();
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome last, end.optimize(examples_, rules_metric(), some));
     EXPECT_EQ(prompt_of_system(end), prompt_of_system(whole));
@@ -220,7 +222,7 @@ TEST_F(gepa_system, rounds_go_on_after_any_search) {
     EXPECT_TRUE(lines_about_prompts(contents_of(some.log)) == lines_about_prompts(contents_of(at_once.log)));
     EXPECT_EQ(lines_of(lines_about_prompts(contents_of(some.log))).size(), 2 + 6 + 13U);
 
-    some.steps = 3;
+    some.generations = 3;
     System other = system();
     EXPECT_TRUE(
         expect_error(other.optimize(examples_, rules_metric(), some), ErrorKind::BadInput, "steps is 2; now it is 3"));

@@ -78,21 +78,21 @@ std::vector<float> values_in(const System& system) {
 class Probe final : public Search {
    public:
     [[nodiscard]] std::string name() const override { return "probe"; }
-    [[nodiscard]] std::uint64_t candidates_per_step(const OptimizeOptions&) const override { return 0; }
+    [[nodiscard]] std::uint64_t candidates_per_generation(const OptimizeOptions&) const override { return 0; }
     [[nodiscard]] Result<void> run(Objective& objective) override {
         YOLK_TRY(const std::unique_ptr<Gradients> gradients, objective.gradients({}));
-        const std::vector<float> centre = objective.space().centre;
+        const std::vector<float> mean = objective.space().mean;
         const Device& device = objective.dispatcher().device();
-        YOLK_TRY(const Buffer on_device, device.create_buffer({.size_bytes = 4 * centre.size(), .label = "centre"}));
-        YOLK_TRY_VOID(objective.dispatcher().upload(on_device, std::as_bytes(std::span(centre))));
-        YOLK_TRY(reward, gradients->evaluate(on_device, centre, 0));
-        gradient.resize(centre.size());
+        YOLK_TRY(const Buffer on_device, device.create_buffer({.size_bytes = 4 * mean.size(), .label = "mean"}));
+        YOLK_TRY_VOID(objective.dispatcher().upload(on_device, std::as_bytes(std::span(mean))));
+        YOLK_TRY(reward, gradients->evaluate(on_device, mean, 0));
+        gradient.resize(mean.size());
         YOLK_TRY_VOID(
             objective.dispatcher().download(gradients->gradient(), std::as_writable_bytes(std::span(gradient))));
-        for (std::size_t i = 0; i < centre.size(); ++i) {
+        for (std::size_t i = 0; i < mean.size(); ++i) {
             std::vector<double> rewards;
             for (const float side : {1.0F, -1.0F}) {
-                std::vector<float> moved = centre;
+                std::vector<float> moved = mean;
                 moved[i] += side * kStep;
                 YOLK_TRY(const std::vector<double> at, objective.evaluate(moved, 1));
                 rewards.push_back(at.front());
@@ -118,7 +118,7 @@ class gradient : public ::yolk::testing::DeviceTest {
         return task;
     }
     static OptimizeOptions by(OptimizerRule rule, float rate, std::uint32_t steps) {
-        return {.steps = steps, .gradient = GradientOptions{.rule = rule, .learning_rate = rate}};
+        return {.generations = steps, .gradient = GradientOptions{.rule = rule, .learning_rate = rate}};
     }
 };
 YOLK_FOR_EACH_DEVICE(gradient);
@@ -126,7 +126,7 @@ YOLK_FOR_EACH_DEVICE(gradient);
 TEST_P(gradient, is_what_differences_say) {
     Task task = on_device(network_task());
     Probe probe;
-    ASSERT_OK(task.system.optimize(task.examples, task.metric, {.steps = 1, .search = &probe}));
+    ASSERT_OK(task.system.optimize(task.examples, task.metric, {.generations = 1, .search = &probe}));
     ASSERT_OK_AND_ASSIGN(const Evaluation start, network_task().system.evaluate(task.examples, task.metric));
     EXPECT_NEAR(probe.reward, start.reward, 1e-5 * std::abs(start.reward));
     const double scale = norm(probe.differences);
@@ -150,7 +150,7 @@ TEST_P(gradient, of_several_structures_is_what_differences_say) {
         task.examples.push_back({{{"x", drawn_from(random, {3})}, {"twice", i % 2}}, drawn_from(random, {2})});
     task.system.use(dispatcher());
     Probe probe;
-    ASSERT_OK(task.system.optimize(task.examples, task.metric, {.steps = 1, .search = &probe}));
+    ASSERT_OK(task.system.optimize(task.examples, task.metric, {.generations = 1, .search = &probe}));
     const double scale = norm(probe.differences);
     ASSERT_GT(scale, 0.1);
     for (std::size_t i = 0; i < probe.gradient.size(); ++i)
@@ -189,7 +189,7 @@ TEST_P(gradient, of_drawn_examples_has_the_bits_of_the_same_examples) {
     for (const auto& make : {+[] { return network_task(); }, +[] { return lookup_task(); }}) {
         constexpr std::uint32_t kDrawn = 4;
         Task task = on_device(make());
-        OptimizeOptions options{.steps = 1};
+        OptimizeOptions options{.generations = 1};
         const std::vector<std::uint32_t> drawn =
             draw_examples(options.evolution.seed, 0, static_cast<std::uint32_t>(task.examples.size()), kDrawn);
         std::vector<Example> given;
@@ -200,7 +200,7 @@ TEST_P(gradient, of_drawn_examples_has_the_bits_of_the_same_examples) {
         Task again = on_device(make());
         Probe of_drawn;
         options.search = &of_drawn;
-        options.examples_per_step = kDrawn;
+        options.examples_per_generation = kDrawn;
         ASSERT_OK(again.system.optimize(again.examples, again.metric, options));
         EXPECT_EQ(of_drawn.reward, of_given.reward) << task.metric.name;
         EXPECT_EQ(of_drawn.gradient, of_given.gradient) << task.metric.name;
@@ -221,7 +221,7 @@ TEST(gradient_graph, gives_inputs_on_which_no_ids_depend) {
 TEST_P(gradient, steps_are_those_of_the_rules) {
     constexpr std::array<double, 3> kX{0.5, -1.0, 2.0};
     constexpr double kTarget = 1.5;
-    constexpr double kRate = 0.005;  // without overshooting: the last centre is the best
+    constexpr double kRate = 0.005;  // without overshooting: the last mean is the best
     const auto steps_in_double = [&](OptimizerRule rule, std::array<double, 3> w) {
         std::array<double, 3> first{};
         std::array<double, 3> second{};
@@ -295,10 +295,10 @@ TEST_P(gradient, an_interrupted_search_goes_on_to_the_same_parameters) {
         Task whole = make();
         ASSERT_OK(whole.system.optimize(whole.examples, whole.metric, options));
         options.checkpoint = folder / (is_mixed ? "mixed" : "alone");
-        options.steps = 3;
+        options.generations = 3;
         Task part = make();
         ASSERT_OK(part.system.optimize(part.examples, part.metric, options));
-        options.steps = 6;
+        options.generations = 6;
         options.resume = true;
         Task rest = make();
         ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, rest.system.optimize(rest.examples, rest.metric, options));
@@ -406,7 +406,7 @@ TEST_P(gradient, eggrolls_estimate_is_as_near_to_it_as_theory_says) {
         ASSERT_OK_AND_ASSIGN(
             const std::vector<double> estimate,
             moved({.evolution = {.population = 2 * kPairs, .sigma = 1e-2F, .learning_rate = 1e-2F, .seed = repeat + 1},
-                   .steps = 1}));
+                   .generations = 1}));
         ASSERT_GT(norm(exact), 0.0);
         ASSERT_GT(norm(estimate), 0.0);
         sum += std::inner_product(exact.begin(), exact.end(), estimate.begin(), 0.0) / norm(exact) / norm(estimate);

@@ -310,14 +310,14 @@ TEST_P(invalid_graphs_of_examples, are_refused_by_the_evaluator) {
         return example;
     };
     const std::vector<TracedExample> good{example_of(sound())};
-    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.dispatcher = &dispatcher()}, good, set, {}));
+    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.devices = dispatcher()}, good, set, {}));
     for (const Break& broken : breaks()) {
         Graph graph = sound();
         broken.change(graph);
         TracedExample example{.graph = std::move(graph), .values = {}};
         example.values.resize(example.graph.variables.size());
         const std::vector<TracedExample> bad{example};
-        EXPECT_THAT(refusal(PopulationEvaluator::create({.dispatcher = &dispatcher()}, bad, set, {})),
+        EXPECT_THAT(refusal(PopulationEvaluator::create({.devices = dispatcher()}, bad, set, {})),
                     HasSubstr(refusal(validate(example.graph))))
             << broken.name;
         EXPECT_NE(refusal(evaluator.set_examples(bad)), "it went through") << broken.name;

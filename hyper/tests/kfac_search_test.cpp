@@ -52,7 +52,7 @@ Task uneven_task() {
 }
 
 OptimizeOptions by_kfac(std::uint32_t steps, const KfacOptions& kfac = {}) {
-    return {.steps = steps, .gradient = GradientOptions{.learning_rate = 1e-2F, .kfac = kfac}};
+    return {.generations = steps, .gradient = GradientOptions{.learning_rate = 1e-2F, .kfac = kfac}};
 }
 
 class kfac_search : public ::yolk::testing::DeviceTest {
@@ -124,9 +124,10 @@ TEST_P(kfac_search, is_nearer_in_fewer_steps_than_adam) {
                                               by_kfac(40, {.learning_rate = 0.3F, .damping = 1e-3F, .decay = 0.8F})));
     for (const float rate : {1e-2F, 3e-2F, 1e-1F}) {
         Task other = on_device(uneven_task());
-        ASSERT_OK_AND_ASSIGN(const OptimizeOutcome adam,
-                             other.system.optimize(other.examples, other.metric,
-                                                   {.steps = 40, .gradient = GradientOptions{.learning_rate = rate}}));
+        ASSERT_OK_AND_ASSIGN(
+            const OptimizeOutcome adam,
+            other.system.optimize(other.examples, other.metric,
+                                  {.generations = 40, .gradient = GradientOptions{.learning_rate = rate}}));
         EXPECT_EQ(adam.start_reward, kfac.start_reward);
         EXPECT_GT(kfac.best_reward, adam.best_reward) << rate;
     }

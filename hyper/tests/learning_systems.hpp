@@ -91,13 +91,13 @@ inline Task one_layer_task(std::uint64_t seed = 1) {
 }
 
 inline OptimizeOptions temperature_options(std::uint64_t seed) {
-    return {.evolution = {.population = 20, .sigma = 0.1F, .learning_rate = 0.1F, .seed = seed}, .steps = 20};
+    return {.evolution = {.population = 20, .sigma = 0.1F, .learning_rate = 0.1F, .seed = seed}, .generations = 20};
 }
 inline OptimizeOptions rotation_options(std::uint64_t seed) {
-    return {.evolution = {.population = 32, .sigma = 0.1F, .learning_rate = 0.1F, .seed = seed}, .steps = 100};
+    return {.evolution = {.population = 32, .sigma = 0.1F, .learning_rate = 0.1F, .seed = seed}, .generations = 100};
 }
 inline OptimizeOptions xor_options(std::uint64_t seed) {
-    return {.evolution = {.population = 64, .sigma = 0.3F, .learning_rate = 0.2F, .seed = seed}, .steps = 200};
+    return {.evolution = {.population = 64, .sigma = 0.3F, .learning_rate = 0.2F, .seed = seed}, .generations = 200};
 }
 
 }  // namespace yolk::hyper

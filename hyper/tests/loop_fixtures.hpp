@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "exact_twin.hpp"
+#include "example_set.hpp"
 #include "fixtures.hpp"
 #include "graph_copy.hpp"
-#include "population_examples.hpp"
 #include "population_fixtures.hpp"
-#include "population_twin.hpp"
 #include "traced_graphs.hpp"
 #include "yolk/hyper/transforms.hpp"
 
@@ -69,7 +69,7 @@ class LoopTest : public ::yolk::testing::DeviceTest {
         EXPECT_OK(set.add(vector_spec("w", shape[0]), drawn_tensor(shape, 899)));
         std::vector<TracedExample> examples;
         for (const std::vector<Value>& inputs : task.inputs) examples.push_back(example(task.graph, inputs, set));
-        auto evaluator = PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, options);
+        auto evaluator = PopulationEvaluator::create({.devices = dispatcher()}, examples, set, options);
         EXPECT_OK(evaluator);
         if (!evaluator) return {evaluator.error().message};
         std::vector<Candidate> candidates;

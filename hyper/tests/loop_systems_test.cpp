@@ -101,7 +101,7 @@ TEST_P(loop_system, searches_are_the_same_on_device_and_host) {
         System system = walker();
         system.use(dispatcher());
         OptimizeOptions options{.evolution = {.population = 16, .sigma = 0.1F, .learning_rate = 0.1F, .seed = 3},
-                                .steps = 4};
+                                .generations = 4};
         options.population_options.most_unrolled = most;
         ASSERT_OK_AND_ASSIGN(OptimizeOutcome outcome, system.optimize(walks(0), numeric_distance(), options));
         EXPECT_EQ(outcome.fallbacks.empty(), most > 0);
@@ -116,10 +116,10 @@ TEST_P(loop_system, steps_on_some_of_the_examples) {
     System system = walker();
     system.use(dispatcher());
     const OptimizeOptions options{.evolution = {.population = 16, .sigma = 0.1F, .learning_rate = 0.1F, .seed = 3},
-                                  .steps = 5,
-                                  .examples_per_step = 2};
+                                  .generations = 5,
+                                  .examples_per_generation = 2};
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, system.optimize(walks(0), numeric_distance(), options));
-    EXPECT_EQ(outcome.steps, 5U);
+    EXPECT_EQ(outcome.generations, 5U);
     EXPECT_THAT(outcome.fallbacks, IsEmpty());
 }
 
@@ -148,7 +148,7 @@ TEST_P(loop_system, derivatives_are_what_differences_say) {
                                          (2.0 * kStep));
         }
     }
-    const OptimizeOptions options{.steps = 1,
+    const OptimizeOptions options{.generations = 1,
                                   .gradient = GradientOptions{.rule = OptimizerRule::Sgd, .learning_rate = kRate}};
     ASSERT_OK(system.optimize(walks(0), numeric_distance(), options));
     for (const auto& [group, wanted] : differences) {
@@ -233,7 +233,7 @@ TEST_P(loop_system, records_are_trained_by_derivatives) {
         for (const bool kfac : {false, true}) {
             System system = reader();
             system.use(dispatcher());
-            OptimizeOptions options{.steps = 8,
+            OptimizeOptions options{.generations = 8,
                                     .gradient = GradientOptions{.rule = OptimizerRule::Adam, .learning_rate = 0.05F}};
             if (kfac) options.gradient->kfac = KfacOptions{.learning_rate = 0.1F, .damping = 1e-2F};
             ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, system.optimize(readings(), metric, options));
@@ -246,7 +246,7 @@ TEST(metric_of_a_field, says_which_there_are) {
     System system = reader();
     const auto other = system.evaluate(readings(), metric_of("score", exact_match()));
     EXPECT_THAT(refusal(other), HasSubstr("'score', and a prediction is a record {scores: tensor [3], length"));
-    const auto searched = system.optimize(readings(), metric_of("score", short_and_right()), {.steps = 1});
+    const auto searched = system.optimize(readings(), metric_of("score", short_and_right()), {.generations = 1});
     EXPECT_THAT(refusal(searched), HasSubstr("the output 'score' of a system that has 'scores', 'length'"));
 }
 

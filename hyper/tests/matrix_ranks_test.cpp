@@ -5,10 +5,10 @@
 #include <array>
 #include <filesystem>
 
+#include "exact_twin.hpp"
 #include "fixtures.hpp"
 #include "pool_fixtures.hpp"
 #include "population_fixtures.hpp"
-#include "population_twin.hpp"
 #include "search_checkpoint.hpp"
 #include "searched.hpp"
 #include "yolk/core/file.hpp"
@@ -49,7 +49,7 @@ std::vector<Candidate> formed_by_hand(const SearchSpace& space, std::uint32_t me
                                            .rank = std::array{1U, kRunRank, 4U}.at(id),
                                            .parameter = ParameterId(id)};
             const auto values = reference::perturbed_matrix(
-                desc, std::span(space.centre).subspan(space.table.offset(ParameterId(id)), 25), kRankedNoise,
+                desc, std::span(space.mean).subspan(space.table.offset(ParameterId(id)), 25), kRankedNoise,
                 static_cast<std::int32_t>(member));
             all[member].values.emplace_back("w" + std::to_string(id), *Tensor::create({5, 5}, values));
         }
@@ -63,9 +63,9 @@ class matrix_ranks : public ::yolk::testing::DeviceTest {
     void evaluate_all(std::vector<TracedExample> examples, const ParameterSet& set) {
         ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
         ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluator,
-                             PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, {}));
+                             PopulationEvaluator::create({.devices = dispatcher()}, examples, set, {}));
         const Perturbations members{
-            .table = space.table, .centre = space.centre, .when = kRankedNoise, .rank = kRunRank, .members = 8};
+            .table = space.table, .mean = space.mean, .when = kRankedNoise, .rank = kRunRank, .members = 8};
         ASSERT_OK_AND_ASSIGN(drawn_, evaluator.evaluate(members));
         ASSERT_OK_AND_ASSIGN(const population::ExampleSet known, population::ExampleSet::create(examples, set));
         ASSERT_OK_AND_ASSIGN(const population::Question question, known.ask(members));
@@ -127,7 +127,7 @@ TEST(matrix_ranks_search, has_the_same_bits_on_any_devices) {
         std::string notices;
         auto pool = pool_of({device}, notices);
         EXPECT_OK(pool);
-        auto searched = search(ranked_task(ranks), few_steps(), &*pool);
+        auto searched = search(ranked_task(ranks), few_generations(), &*pool);
         EXPECT_OK(searched);
         return std::pair(searched->values, searched->outcome.state_hash);
     };
@@ -135,7 +135,7 @@ TEST(matrix_ranks_search, has_the_same_bits_on_any_devices) {
     EXPECT_EQ(values_on(another_device(), {1, 0, 4}), expected);
     std::string notices;
     ASSERT_OK_AND_ASSIGN(evolve::DevicePool both, pool_of({one_device(), another_device()}, notices, {.audit = 1.0}));
-    ASSERT_OK_AND_ASSIGN(const Searched together, search(ranked_task({1, 0, 4}), few_steps(), &both));
+    ASSERT_OK_AND_ASSIGN(const Searched together, search(ranked_task({1, 0, 4}), few_generations(), &both));
     EXPECT_EQ(std::pair(together.values, together.outcome.state_hash), expected);
     // A rank that is declared counts, and 0 is the run's, which is 1.
     EXPECT_EQ(values_on(one_device(), {0, 1, 4}), expected);
@@ -145,15 +145,14 @@ TEST(matrix_ranks_search, has_the_same_bits_on_any_devices) {
 
 /// Two processes, as threads; then two that were given other systems.
 TEST(matrix_ranks_search, has_the_same_bits_over_processes) {
-    ASSERT_OK_AND_ASSIGN(const Searched expected, search(ranked_task({1, 0, 4}), few_steps()));
+    ASSERT_OK_AND_ASSIGN(const Searched expected, search(ranked_task({1, 0, 4}), few_generations()));
     ASSERT_OK_AND_ASSIGN(std::vector<RankDevice> devices, devices_of_ranks(2));
     for (const std::uint32_t of_second : {4U, 2U}) {
         std::vector<Result<Searched>> results(2, failed_work("not run"));
         yolk::testing::on_ranks<evolve::Exchange>(2, [&](evolve::Exchange& exchange) {
             Task task = ranked_task({1, 0, exchange.rank() == 0 ? 4 : of_second});
-            task.system.use(devices[exchange.rank()].dispatcher);
-            OptimizeOptions options = few_steps();
-            options.exchange = &exchange;
+            task.system.use(evolve::Devices(devices[exchange.rank()].dispatcher).with(exchange));
+            OptimizeOptions options = few_generations();
             results[exchange.rank()] = optimized(task, options);
         });
         for (const Result<Searched>& result : results) {
@@ -170,7 +169,7 @@ TEST(matrix_ranks_search, has_the_same_bits_over_processes) {
 class matrix_ranks_checkpoint : public ::testing::Test {
    protected:
     [[nodiscard]] OptimizeOptions options(std::uint32_t steps, bool resume) const {
-        OptimizeOptions options = few_steps(steps);
+        OptimizeOptions options = few_generations(steps);
         options.checkpoint = path_;
         options.resume = resume;
         return options;
@@ -192,7 +191,7 @@ class matrix_ranks_checkpoint : public ::testing::Test {
 };
 
 TEST_F(matrix_ranks_checkpoint, goes_on_with_the_same_ranks_alone) {
-    ASSERT_OK_AND_ASSIGN(const Searched whole, search(ranked_task({1, 0, 4}), few_steps(6)));
+    ASSERT_OK_AND_ASSIGN(const Searched whole, search(ranked_task({1, 0, 4}), few_generations(6)));
     ASSERT_OK(search(ranked_task({1, 0, 4}), options(3, false)));
     EXPECT_TRUE(expect_error(search(ranked_task({1, 0, 2}), options(6, true)), ErrorKind::BadInput,
                              "whose ranks of the matrices' noise is first 1, second 1, third 4; now it is first 1, "
@@ -204,7 +203,7 @@ TEST_F(matrix_ranks_checkpoint, goes_on_with_the_same_ranks_alone) {
 }
 
 TEST_F(matrix_ranks_checkpoint, of_before_goes_on_where_nothing_has_changed) {
-    ASSERT_OK_AND_ASSIGN(const Searched whole, search(ranked_task({2, 2, 2}), few_steps(6)));
+    ASSERT_OK_AND_ASSIGN(const Searched whole, search(ranked_task({2, 2, 2}), few_generations(6)));
     ASSERT_OK(search(ranked_task({2, 2, 2}), options(3, false)));
     forget_the_ranks();
     EXPECT_TRUE(expect_error(search(ranked_task({2, 0, 1}), options(6, true)), ErrorKind::BadInput,
@@ -214,7 +213,7 @@ TEST_F(matrix_ranks_checkpoint, of_before_goes_on_where_nothing_has_changed) {
 }
 
 TEST(matrix_ranks_search, refuses_a_rank_that_is_none) {
-    EXPECT_TRUE(expect_error(search(ranked_task({1, 33, 4}), few_steps()), ErrorKind::BadInput,
+    EXPECT_TRUE(expect_error(search(ranked_task({1, 33, 4}), few_generations()), ErrorKind::BadInput,
                              "'second' has the noise rank 33; it must be from 1 to 32"));
 }
 

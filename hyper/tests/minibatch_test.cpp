@@ -67,10 +67,10 @@ std::vector<Example> lessons(std::uint32_t count, std::uint32_t seed, std::uint6
     }
     return examples;
 }
-OptimizeOptions small_steps() {
+OptimizeOptions small_generations() {
     return {.evolution = {.population = 32, .sigma = .1F, .learning_rate = .1F, .seed = 5},
-            .steps = 40,
-            .examples_per_step = 4};
+            .generations = 40,
+            .examples_per_generation = 4};
 }
 
 TEST_P(minibatch, learns_and_keeps_what_does_best_on_held_out_examples) {
@@ -78,14 +78,14 @@ TEST_P(minibatch, learns_and_keeps_what_does_best_on_held_out_examples) {
     const std::vector<Example> held_out = lessons(6, 500);
     System system = student();
     system.use(dispatcher());
-    OptimizeOptions options = small_steps();
+    OptimizeOptions options = small_generations();
     options.held_out = held_out;
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, system.optimize(examples, numeric_distance(), options));
     EXPECT_EQ(system.function_runs(), 2U) << "once for the examples, once for those held out";
     EXPECT_GT(*outcome.held_out_best, *outcome.held_out_start / 4) << "a distance, negative";
     double best = *outcome.held_out_start;
-    for (const StepReport& step : outcome.history) best = std::max(best, step.held_out.value());
-    EXPECT_GE(*outcome.held_out_best, best) << "the last centre competes as well";
+    for (const GenerationReport& step : outcome.history) best = std::max(best, step.held_out.value());
+    EXPECT_GE(*outcome.held_out_best, best) << "the last mean competes as well";
     ASSERT_OK_AND_ASSIGN(const Evaluation now, system.evaluate(held_out, numeric_distance()));
     EXPECT_EQ(now.reward, *outcome.held_out_best);
     EXPECT_EQ(outcome.cost.metric_calls, 1U + 40U * 33U + 1U);
@@ -96,10 +96,10 @@ TEST_P(minibatch, keeps_the_last_parameters_without_held_out_examples) {
     System system = student();
     system.use(dispatcher());
     std::vector<double> rewards;
-    OptimizeOptions options = small_steps();
-    options.steps = 6;
-    options.on_step = [&](const StepReport& step) {
-        rewards.push_back(step.centre);
+    OptimizeOptions options = small_generations();
+    options.generations = 6;
+    options.on_generation = [&](const GenerationReport& step) {
+        rewards.push_back(step.unperturbed);
         return true;
     };
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, system.optimize(examples, numeric_distance(), options));
@@ -117,9 +117,9 @@ TEST_P(minibatch, of_all_examples_is_a_step_over_all) {
     for (const std::uint32_t count : {0U, 6U}) {
         System system = student();
         system.use(dispatcher());
-        OptimizeOptions options = small_steps();
-        options.steps = 1;
-        options.examples_per_step = count;
+        OptimizeOptions options = small_generations();
+        options.generations = 1;
+        options.examples_per_generation = count;
         ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, system.optimize(examples, numeric_distance(), options));
         means.push_back(outcome.history[0].mean);
     }
@@ -136,8 +136,8 @@ TEST_P(minibatch, structures_and_values_in_the_function_may_differ) {
         return net(in["x"]) + 0.0 * first;
     });
     system.use(dispatcher());
-    OptimizeOptions options = small_steps();
-    options.steps = 8;
+    OptimizeOptions options = small_generations();
+    options.generations = 8;
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, system.optimize(examples, numeric_distance(), options));
     EXPECT_EQ(system.function_runs(), 12U) << "its graphs hold values of the examples";
     std::vector<Example> drawn;
@@ -156,8 +156,8 @@ TEST_P(minibatch, goes_on_from_a_checkpoint_to_the_same_parameters) {
     for (const std::uint32_t until : {9U, 4U, 9U}) {
         System system = student();
         system.use(dispatcher());
-        OptimizeOptions options = small_steps();
-        options.steps = until;
+        OptimizeOptions options = small_generations();
+        options.generations = until;
         options.resume = hashes.size() == 2;
         if (!hashes.empty()) options.checkpoint = file;
         ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, system.optimize(examples, numeric_distance(), options));
@@ -167,16 +167,16 @@ TEST_P(minibatch, goes_on_from_a_checkpoint_to_the_same_parameters) {
     EXPECT_EQ(hashes[0], hashes[2]);
     System system = student();
     system.use(dispatcher());
-    OptimizeOptions options = small_steps();
+    OptimizeOptions options = small_generations();
     options.checkpoint = file;
     options.resume = true;
-    options.examples_per_step = 5;
+    options.examples_per_generation = 5;
     EXPECT_THAT(refusal(system.optimize(examples, numeric_distance(), options)), HasSubstr("examples per step is 4"));
     std::filesystem::remove(file);
-    options = small_steps();
-    options.examples_per_step = 11;
+    options = small_generations();
+    options.examples_per_generation = 11;
     EXPECT_THAT(refusal(system.optimize(examples, numeric_distance(), options)),
-                HasSubstr("11 examples per step were asked for, but 10 are there"));
+                HasSubstr("11 examples per generation were asked for, but 10 are there"));
 }
 
 }  // namespace

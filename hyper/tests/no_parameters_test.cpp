@@ -48,7 +48,7 @@ TEST_P(no_parameters, derivatives_reach_the_layer_behind_a_host_function) {
     for (const bool with_kfac : {false, true}) {
         Task task = featured_task();
         task.system.use(dispatcher());
-        OptimizeOptions options{.steps = 60, .gradient = GradientOptions{.learning_rate = 0.3F}};
+        OptimizeOptions options{.generations = 60, .gradient = GradientOptions{.learning_rate = 0.3F}};
         if (with_kfac) options.gradient->kfac = KfacOptions{};
         ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, task.system.optimize(task.examples, task.metric, options));
         EXPECT_GT(outcome.best_reward, 0.1 * outcome.start_reward) << with_kfac;
@@ -73,7 +73,7 @@ TEST_P(no_parameters, nor_do_parameters_that_are_not_trained_stand_in_the_way) {
     for (const float x : {-1.0F, 0.0F, 1.0F}) examples.push_back({{{"x", double{x}}}, Tensor::vector({x + 3.0F})});
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome,
                          system.optimize(examples, numeric_distance(),
-                                         {.steps = 60, .gradient = GradientOptions{.learning_rate = 0.1F}}));
+                                         {.generations = 60, .gradient = GradientOptions{.learning_rate = 0.1F}}));
     EXPECT_GT(outcome.best_reward, 0.1 * outcome.start_reward);
 }
 

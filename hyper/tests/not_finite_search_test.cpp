@@ -57,10 +57,10 @@ class not_finite_search : public ::yolk::testing::DeviceTest {
     void expect_learns(OptimizeOptions options, const std::string& what) {
         Lessons given = lessons();
         given.system.use(dispatcher());
-        options.steps = 40;
-        options.examples_per_step = 3;
-        std::vector<StepReport> steps;
-        options.on_step = [&](const StepReport& step) {
+        options.generations = 40;
+        options.examples_per_generation = 3;
+        std::vector<GenerationReport> steps;
+        options.on_generation = [&](const GenerationReport& step) {
             steps.push_back(step);
             return true;
         };
@@ -70,11 +70,13 @@ class not_finite_search : public ::yolk::testing::DeviceTest {
         const Result<OptimizeOutcome> outcome = given.system.optimize(given.all, numeric_distance(), options);
         const std::string log = ::testing::internal::GetCapturedStderr();
         ASSERT_OK(outcome);
-        EXPECT_EQ(outcome->skipped_steps, 10U) << what << ": four steps are a pass, of which one has the bad example";
+        EXPECT_EQ(outcome->skipped_generations, 10U)
+            << what << ": four steps are a pass, of which one has the bad example";
         EXPECT_THAT(log, HasSubstr("Later ones are counted without a notice.")) << what;
         EXPECT_TRUE(std::isfinite(outcome->best_reward)) << what;
         EXPECT_TRUE(is_finite(given.system)) << what;
-        for (const StepReport& step : steps) EXPECT_FALSE(std::isinf(step.best)) << what << ", step " << step.step;
+        for (const GenerationReport& step : steps)
+            EXPECT_FALSE(std::isinf(step.best)) << what << ", step " << step.generation;
         ASSERT_OK_AND_ASSIGN(const Evaluation after, given.system.evaluate(given.good, numeric_distance()));
         EXPECT_GT(after.reward, before.reward / 2) << what << ": a distance, negative";
     }
@@ -113,7 +115,8 @@ TEST_P(not_finite_search, derivatives_that_are_not_finite_are_left_out) {
         System system("roots", [=](const Inputs& in) { return root(in["x"]); });
         system.use(dispatcher());
         const std::vector<Example> examples{{{{"x", Tensor::vector({1.0F, 1.0F})}}, Tensor::vector({1.0F, 1.0F})}};
-        const OptimizeOptions options{.steps = 20, .gradient = GradientOptions{.rule = rule, .learning_rate = 0.01F}};
+        const OptimizeOptions options{.generations = 20,
+                                      .gradient = GradientOptions{.rule = rule, .learning_rate = 0.01F}};
         ::testing::internal::CaptureStderr();
         const Result<OptimizeOutcome> outcome = system.optimize(examples, numeric_distance(), options);
         const std::string log = ::testing::internal::GetCapturedStderr();
@@ -132,8 +135,9 @@ TEST_P(not_finite_search, many_in_a_row_end_it) {
     given.system.use(dispatcher());
     std::vector<Example> bad(12, given.all[5]);
     for (const bool by_derivatives : {false, true}) {
-        OptimizeOptions options{
-            .evolution = {.population = 8, .sigma = 0.2F, .learning_rate = 0.2F}, .steps = 40, .examples_per_step = 3};
+        OptimizeOptions options{.evolution = {.population = 8, .sigma = 0.2F, .learning_rate = 0.2F},
+                                .generations = 40,
+                                .examples_per_generation = 3};
         if (by_derivatives) options.gradient = GradientOptions{};
         EXPECT_TRUE(
             expect_error(given.system.optimize(bad, numeric_distance(), options), ErrorKind::Failed, "9 before it"));

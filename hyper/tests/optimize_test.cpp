@@ -37,18 +37,18 @@ class optimize : public ::yolk::testing::DeviceTest {
 };
 YOLK_FOR_EACH_DEVICE(optimize);
 
-TEST_P(optimize, keeps_the_best_centre_and_says_what_it_cost) {
+TEST_P(optimize, keeps_the_best_mean_and_says_what_it_cost) {
     Task task = on_device(xor_task());
     OptimizeOptions options = xor_options(1);
-    options.steps = 5;
+    options.generations = 5;
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, task.system.optimize(task.examples, task.metric, options));
-    EXPECT_EQ(outcome.steps, 5U);
-    EXPECT_EQ(outcome.stopped_by, "steps");
+    EXPECT_EQ(outcome.generations, 5U);
+    EXPECT_EQ(outcome.stopped_by, "generations");
     EXPECT_EQ(outcome.cost.metric_calls, 1U + 5U * 65U + 1U);
     EXPECT_EQ(outcome.cost.numbers, 12U);
     EXPECT_EQ(outcome.cost.host_calls, 0U);
     EXPECT_EQ(outcome.history.size(), 5U);
-    EXPECT_EQ(outcome.history.front().centre, outcome.start_reward);
+    EXPECT_EQ(outcome.history.front().unperturbed, outcome.start_reward);
     EXPECT_GE(outcome.best_reward, outcome.start_reward);
     ASSERT_OK_AND_ASSIGN(const Evaluation now, task.system.evaluate(task.examples, task.metric));
     EXPECT_EQ(now.reward, outcome.best_reward);
@@ -59,7 +59,7 @@ TEST_P(optimize, same_seed_same_result_and_another_seed_another) {
     for (const std::uint64_t seed : {1U, 1U, 2U}) {
         Task task = on_device(rotation_task());
         OptimizeOptions options = rotation_options(seed);
-        options.steps = 4;
+        options.generations = 4;
         ASSERT_OK(task.system.optimize(task.examples, task.metric, options));
         results.push_back(values_of(task.system));
     }
@@ -72,7 +72,7 @@ TEST_P(optimize, same_result_on_every_device) {
         Task task = xor_task();
         task.system.use(testing::shared_device(name).dispatcher);
         OptimizeOptions options = xor_options(3);
-        options.steps = 6;
+        options.generations = 6;
         ASSERT_OK(task.system.optimize(task.examples, task.metric, options));
         results.push_back(values_of(task.system));
     }
@@ -84,7 +84,7 @@ TEST_P(optimize, budget_stops_with_the_best_so_far) {
     options.metric_budget = 1 + 3 * 65 + 64;  // not quite a fourth step
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, task.system.optimize(task.examples, task.metric, options));
     EXPECT_EQ(outcome.stopped_by, "budget");
-    EXPECT_EQ(outcome.steps, 3U);
+    EXPECT_EQ(outcome.generations, 3U);
     EXPECT_LE(outcome.cost.metric_calls, options.metric_budget);
     ASSERT_OK_AND_ASSIGN(const Evaluation now, task.system.evaluate(task.examples, task.metric));
     EXPECT_EQ(now.reward, outcome.best_reward);
@@ -115,10 +115,10 @@ TEST_P(optimize, caller_stops_it_and_held_out_examples_are_scored_beside) {
     OptimizeOptions options = rotation_options(1);
     const std::vector<Example> held_out(task.examples.begin(), task.examples.begin() + 3);
     options.held_out = held_out;
-    options.on_step = [](const StepReport& step) { return step.step < 2; };
+    options.on_generation = [](const GenerationReport& step) { return step.generation < 2; };
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, task.system.optimize(task.examples, task.metric, options));
     EXPECT_EQ(outcome.stopped_by, "caller");
-    EXPECT_EQ(outcome.steps, 3U);
+    EXPECT_EQ(outcome.generations, 3U);
     ASSERT_TRUE(outcome.held_out_best.has_value());
     ASSERT_OK_AND_ASSIGN(const Evaluation now, task.system.evaluate(held_out, task.metric));
     EXPECT_EQ(now.reward, *outcome.held_out_best);
@@ -127,7 +127,7 @@ TEST_P(optimize, caller_stops_it_and_held_out_examples_are_scored_beside) {
 TEST_P(optimize, frozen_groups_stay) {
     Task task = on_device(rotation_task());
     OptimizeOptions options = rotation_options(1);
-    options.steps = 3;
+    options.generations = 3;
     options.evolution.freeze = {"a"};
     ASSERT_OK(task.system.optimize(task.examples, task.metric, options));
     EXPECT_THAT(task.system.parameters().find("a")->values.values(), ElementsAre(1, 0, 0, 1));
@@ -147,7 +147,7 @@ TEST_P(optimize, vectors_of_weights_are_frozen_together) {
     System system("affine", [=](const Inputs& in) { return bias(layer(in["x"])); });
     system.use(dispatcher());
     OptimizeOptions options = rotation_options(1);
-    options.steps = 2;
+    options.generations = 2;
     options.evolution.freeze_vectors = true;
     const std::vector<Example> examples{{{{"x", Tensor::vector({1, 2})}}, Tensor::vector({9})}};
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, system.optimize(examples, numeric_distance(), options));
@@ -169,7 +169,7 @@ TEST(optimize_options, are_refused_in_the_words_of_training) {
     }
     EXPECT_OK(validate(OptimizeOptions{}));
     EXPECT_TRUE(expect_error(validate({.evolution = {.episodes = 2}}), ErrorKind::BadInput, "samples_per_example"));
-    EXPECT_TRUE(expect_error(validate({.steps = 0}), ErrorKind::BadInput, "steps"));
+    EXPECT_TRUE(expect_error(validate({.generations = 0}), ErrorKind::BadInput, "generations"));
     EXPECT_TRUE(expect_error(validate({.samples_per_example = 0}), ErrorKind::BadInput, "samples"));
 }
 TEST_P(optimize, bounds_hold_during_the_search) {
@@ -223,8 +223,9 @@ TEST_P(optimize, after_an_error_the_parameters_are_what_they_were) {
     OptimizeOptions options = temperature_options(1);
     options.evolution.population = 7;
     EXPECT_TRUE(expect_error(task.system.optimize(task.examples, task.metric, options), ErrorKind::BadInput, "even"));
-    options.steps = 0;
-    EXPECT_TRUE(expect_error(task.system.optimize(task.examples, task.metric, options), ErrorKind::BadInput, "steps"));
+    options.generations = 0;
+    EXPECT_TRUE(
+        expect_error(task.system.optimize(task.examples, task.metric, options), ErrorKind::BadInput, "generations"));
     EXPECT_TRUE(expect_error(task.system.optimize({}, task.metric), ErrorKind::BadInput, "example"));
 }
 TEST_P(optimize, every_rule_and_optimizer_improves) {
@@ -243,7 +244,7 @@ TEST_P(optimize, every_rule_and_optimizer_improves) {
           Setting{.rule = FitnessRule::ZScore, .antithetic = false, .population = 33}}) {
         Task task = on_device(rotation_task());
         OptimizeOptions options = rotation_options(1);
-        options.steps = 12;
+        options.generations = 12;
         options.evolution.population = s.population;
         options.evolution.fitness = s.rule;
         options.evolution.robust = s.robust;
@@ -273,7 +274,7 @@ TEST_P(optimize, noisy_metrics_are_averaged_over_samples) {
     });
     noisy.concurrent = false;
     OptimizeOptions options = temperature_options(1);
-    options.steps = 2;
+    options.generations = 2;
     options.samples_per_example = 4;
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, task.system.optimize(task.examples, noisy, options));
     EXPECT_EQ(outcome.cost.metric_calls, 4U * (1U + 2U * 21U + 1U));
@@ -284,7 +285,7 @@ TEST_P(optimize, log_has_a_line_per_step_and_ends_with_calls_and_latencies) {
     const std::filesystem::path path =
         std::filesystem::temp_directory_path() / ("yolk-optimize-" + std::to_string(::getpid()) + ".jsonl");
     OptimizeOptions options = temperature_options(1);
-    options.steps = 3;
+    options.generations = 3;
     options.log = path;
     ASSERT_OK(task.system.optimize(task.examples, task.metric, options));
     std::ifstream file(path);
@@ -293,7 +294,7 @@ TEST_P(optimize, log_has_a_line_per_step_and_ends_with_calls_and_latencies) {
     std::filesystem::remove(path);
     ASSERT_EQ(lines.size(), 5U);
     EXPECT_EQ(lines[0]["optimizer"], "eggroll");
-    EXPECT_EQ(lines[3]["step"], 2);
+    EXPECT_EQ(lines[3]["generation"], 2);
     const Json& functions = lines[4]["hyperfunctions"];
     ASSERT_EQ(functions.size(), 1U);
     EXPECT_EQ(functions[0]["function"], "warm");
@@ -308,7 +309,7 @@ TEST_P(optimize, log_counts_the_calls_of_tensor_hyperfunctions) {
     const std::filesystem::path path =
         std::filesystem::temp_directory_path() / ("yolk-optimize-" + std::to_string(::getpid()) + ".jsonl");
     OptimizeOptions options = xor_options(1);
-    options.steps = 2;
+    options.generations = 2;
     options.log = path;
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, task.system.optimize(task.examples, task.metric, options));
     std::ifstream file(path);
@@ -329,16 +330,16 @@ TEST_P(optimize, log_counts_the_calls_of_tensor_hyperfunctions) {
 class RandomSearch final : public Search {
    public:
     [[nodiscard]] std::string name() const override { return "random search"; }
-    [[nodiscard]] std::uint64_t candidates_per_step(const OptimizeOptions& options) const override {
+    [[nodiscard]] std::uint64_t candidates_per_generation(const OptimizeOptions& options) const override {
         return options.evolution.population;
     }
     [[nodiscard]] Result<void> run(Objective& objective) override {
         std::mt19937 random(static_cast<unsigned>(objective.options().evolution.seed));
         std::normal_distribution<float> normal(0.0F, objective.options().evolution.sigma);
-        std::vector<float> best = objective.space().centre;
+        std::vector<float> best = objective.space().mean;
         double best_reward = -std::numeric_limits<double>::infinity();
         const std::size_t size = best.size();
-        for (std::uint32_t step = 0; step < objective.options().steps; ++step) {
+        for (std::uint32_t step = 0; step < objective.options().generations; ++step) {
             std::vector<float> points;
             for (std::uint32_t i = 0; i < objective.options().evolution.population; ++i)
                 for (const float x : best) points.push_back(x + normal(random));
@@ -351,7 +352,8 @@ class RandomSearch final : public Search {
                 best_reward = rewards[static_cast<std::size_t>(at)];
                 best.assign(first, first + static_cast<std::ptrdiff_t>(size));
             }
-            if (!objective.report({.step = step, .best = best_reward, .centre = best_reward}, best)) return {};
+            if (!objective.report({.generation = step, .best = best_reward, .unperturbed = best_reward}, best))
+                return {};
         }
         return {};
     }
@@ -362,7 +364,7 @@ TEST_P(optimize, users_own_searches_use_the_same_interface) {
     for (auto* const make : {&rotation_task, &temperature_task}) {
         Task task = on_device(make(1));
         OptimizeOptions options = rotation_options(1);
-        options.steps = 15;
+        options.generations = 15;
         options.search = &search;
         ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, task.system.optimize(task.examples, task.metric, options));
         EXPECT_EQ(outcome.cost.metric_calls, 1U + 15U * 32U);

@@ -35,11 +35,11 @@ Result<Both> evaluated(Dispatcher& dispatcher, std::span<const TracedExample> ex
     for (PopulationOutputs* outputs : {&both.values, &both.plain}) {
         YOLK_TRY(HostPool pool, HostPool::create());
         YOLK_TRY(PopulationEvaluator evaluator,
-                 PopulationEvaluator::create({.dispatcher = &dispatcher, .pool = &pool}, examples, set,
+                 PopulationEvaluator::create({.devices = dispatcher, .pool = &pool}, examples, set,
                                              {.max_batch_size = kChunk * static_cast<std::uint32_t>(examples.size()),
                                               .plain_outputs = outputs == &both.plain}));
         YOLK_TRY(*outputs, evaluator.evaluate({.table = space.table,
-                                               .centre = space.centre,
+                                               .mean = space.mean,
                                                .when = {.seed = 9, .sigma = 0.25F},
                                                .first_member = -1,
                                                .members = kMembers}));

@@ -81,7 +81,7 @@ struct Prepared {
     SearchSpace space;
     [[nodiscard]] Perturbations members(std::int32_t first, std::uint32_t count) const {
         return {.table = space.table,
-                .centre = space.centre,
+                .mean = space.mean,
                 .when = {.seed = 7, .generation = 3, .time = 3, .sigma = 0.3F},
                 .rank = 2,
                 .first_member = first,
@@ -95,7 +95,7 @@ Result<Prepared> prepare(Mixed& mixed) {
 }
 Result<PopulationEvaluator> evaluator_over(evolve::DevicePool& devices, Mixed& mixed, const Prepared& prepared,
                                            const PopulationOptions& options = {}) {
-    return PopulationEvaluator::create({.pool = &mixed.system.pool(), .devices = &devices}, prepared.traced,
+    return PopulationEvaluator::create({.devices = devices, .pool = &mixed.system.pool()}, prepared.traced,
                                        mixed.system.parameters(), options);
 }
 Result<PopulationOutputs> outputs_of(std::vector<Device> devices, Mixed& mixed, const Prepared& prepared,
@@ -224,10 +224,10 @@ TEST_F(pooled_population, a_device_that_computes_wrongly_is_found) {
 TEST_F(pooled_population, one_device_takes_the_path_of_one) {
     Mixed mixed;
     ASSERT_OK_AND_ASSIGN(const Prepared prepared, prepare(mixed));
-    ASSERT_OK_AND_ASSIGN(PopulationEvaluator plain,
-                         PopulationEvaluator::create(
-                             {.dispatcher = &yolk::testing::first_device().dispatcher, .pool = &mixed.system.pool()},
-                             prepared.traced, mixed.system.parameters(), {}));
+    ASSERT_OK_AND_ASSIGN(
+        PopulationEvaluator plain,
+        PopulationEvaluator::create({.devices = yolk::testing::first_device().dispatcher, .pool = &mixed.system.pool()},
+                                    prepared.traced, mixed.system.parameters(), {}));
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs expected, plain.evaluate(prepared.members(-1, 65)));
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs got, outputs_of({one_device()}, mixed, prepared, -1, 65));
     EXPECT_EQ(got.counts.dispatches, expected.counts.dispatches);
@@ -241,15 +241,14 @@ TEST_F(pooled_population, bad_input_is_refused) {
     std::string notices;
     ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool, pool_of({one_device(), another_device()}, notices));
     EXPECT_TRUE(
-        expect_error(PopulationEvaluator::create({.devices = &pool}, prepared.traced, mixed.system.parameters(), {}),
+        expect_error(PopulationEvaluator::create({.devices = pool}, prepared.traced, mixed.system.parameters(), {}),
                      ErrorKind::BadInput, "need a host pool"));
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluator, evaluator_over(pool, mixed, prepared));
-    ASSERT_OK_AND_ASSIGN(
-        const Buffer buffer,
-        one_device().create_buffer({.size_bytes = prepared.space.table.size_bytes(), .label = "centre"}));
+    ASSERT_OK_AND_ASSIGN(const Buffer buffer, one_device().create_buffer(
+                                                  {.size_bytes = prepared.space.table.size_bytes(), .label = "mean"}));
     Perturbations members = prepared.members(-1, 5);
-    members.device_centre = {buffer, 0, buffer.size_bytes()};
-    EXPECT_TRUE(expect_error(evaluator.evaluate(members), ErrorKind::BadInput, "The centre is on one device"));
+    members.device_mean = {buffer, 0, buffer.size_bytes()};
+    EXPECT_TRUE(expect_error(evaluator.evaluate(members), ErrorKind::BadInput, "The mean is on one device"));
     EXPECT_EQ(pool.in_use(), 2U) << notices;
 }
 

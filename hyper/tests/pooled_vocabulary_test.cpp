@@ -45,7 +45,7 @@ TEST(pooled_vocabulary, two_vendors_and_the_twins_agree) {
     ASSERT_OK_AND_ASSIGN(const std::vector<TracedExample> traced, system.trace_all(attentive_examples()));
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(system.parameters()));
     const Perturbations members{.table = space.table,
-                                .centre = space.centre,
+                                .mean = space.mean,
                                 .when = {.seed = 7, .generation = 3, .time = 3, .sigma = 0.3F},
                                 .rank = 2,
                                 .first_member = -1,
@@ -54,7 +54,7 @@ TEST(pooled_vocabulary, two_vendors_and_the_twins_agree) {
     ASSERT_OK_AND_ASSIGN(evolve::DevicePool one, pool_of({one_device()}, notices));
     ASSERT_OK_AND_ASSIGN(
         PopulationEvaluator alone,
-        PopulationEvaluator::create({.pool = &system.pool(), .devices = &one}, traced, system.parameters(), {}));
+        PopulationEvaluator::create({.devices = one, .pool = &system.pool()}, traced, system.parameters(), {}));
     EXPECT_EQ(alone.fallbacks(), std::vector<std::string>{}) << "all of it runs on the device";
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs expected, alone.evaluate(members));
     for (const std::uint32_t host_workers : {0U, 1U}) {
@@ -62,7 +62,7 @@ TEST(pooled_vocabulary, two_vendors_and_the_twins_agree) {
                                                               {.audit = 1.0, .host_workers = host_workers}));
         ASSERT_OK_AND_ASSIGN(
             PopulationEvaluator dealt,
-            PopulationEvaluator::create({.pool = &system.pool(), .devices = &both}, traced, system.parameters(), {}));
+            PopulationEvaluator::create({.devices = both, .pool = &system.pool()}, traced, system.parameters(), {}));
         ASSERT_OK_AND_ASSIGN(const PopulationOutputs given, dealt.evaluate(members));
         EXPECT_TRUE(given.values == expected.values);
         std::uint32_t audited = 0;
@@ -72,8 +72,8 @@ TEST(pooled_vocabulary, two_vendors_and_the_twins_agree) {
         }
         EXPECT_EQ(audited, members.members);
     }
-    const Value centre = *system.call({{"x", drawn_tensor({5, 4}, 100)}});
-    EXPECT_EQ(expected.values[0], centre) << "member -1 is the call";
+    const Value mean = *system.call({{"x", drawn_tensor({5, 4}, 100)}});
+    EXPECT_EQ(expected.values[0], mean) << "member -1 is the call";
 }
 
 }  // namespace

@@ -22,14 +22,14 @@ class population_chunks : public ::yolk::testing::DeviceTest {
     [[nodiscard]] Result<PopulationEvaluator> evaluator(const std::vector<TracedExample>& examples,
                                                         const ParameterSet& set,
                                                         const PopulationOptions& options = {}) const {
-        return PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, options);
+        return PopulationEvaluator::create({.devices = dispatcher()}, examples, set, options);
     }
 };
 YOLK_FOR_EACH_DEVICE(population_chunks);
 
 Perturbations chunk_perturbations(const SearchSpace& space, std::int32_t first, std::uint32_t members) {
     return {.table = space.table,
-            .centre = space.centre,
+            .mean = space.mean,
             .when = {.seed = 3, .sigma = 0.1F},
             .first_member = first,
             .members = members};
@@ -189,9 +189,9 @@ TEST_P(population_chunks, what_others_left_in_the_arena_is_not_read) {
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set));
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs wanted, evaluate.evaluate(chunk_perturbations(space, 0, 6)));
-    const std::vector<float> poison(space.centre.size(), std::numeric_limits<float>::quiet_NaN());
+    const std::vector<float> poison(space.mean.size(), std::numeric_limits<float>::quiet_NaN());
     Perturbations poisoned = chunk_perturbations(space, 0, 6);
-    poisoned.centre = poison;
+    poisoned.mean = poison;
     ASSERT_OK(evaluate.evaluate(poisoned));
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs again, evaluate.evaluate(chunk_perturbations(space, 0, 6)));
     EXPECT_EQ(again.values, wanted.values);

@@ -20,7 +20,7 @@ class population_device : public ::yolk::testing::DeviceTest {
     [[nodiscard]] Result<PopulationEvaluator> evaluator(const std::vector<TracedExample>& examples,
                                                         const ParameterSet& set,
                                                         const PopulationOptions& options = {}) const {
-        return PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, options);
+        return PopulationEvaluator::create({.devices = dispatcher()}, examples, set, options);
     }
 };
 YOLK_FOR_EACH_DEVICE(population_device);
@@ -28,7 +28,7 @@ YOLK_FOR_EACH_DEVICE(population_device);
 Perturbations perturbations_of(const SearchSpace& space, std::int32_t first, std::uint32_t members,
                                std::uint32_t rank = 1) {
     return {.table = space.table,
-            .centre = space.centre,
+            .mean = space.mean,
             .when = kDeviceNoise,
             .rank = rank,
             .first_member = first,
@@ -88,7 +88,7 @@ TEST_P(population_device, members_are_their_twins) {
                     EXPECT_EQ(std::vector<float>(got->values().begin(), got->values().end()), wanted)
                         << "example " << e << ", member " << static_cast<int>(c) - 1;
                 }
-                EXPECT_EQ(out.values[e * 6], answer(examples[e], {}));  // the centre is the call
+                EXPECT_EQ(out.values[e * 6], answer(examples[e], {}));  // the mean is the call
             }
         }
     }

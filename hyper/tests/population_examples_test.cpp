@@ -49,7 +49,7 @@ std::vector<TracedExample> examples_of(const ParameterSet& set, std::uint32_t se
 }
 Perturbations five_members(const SearchSpace& space) {
     return {.table = space.table,
-            .centre = space.centre,
+            .mean = space.mean,
             .when = {.seed = 7, .generation = 3, .time = 3, .sigma = 0.1F},
             .first_member = -1,
             .members = 5};
@@ -58,7 +58,7 @@ Perturbations five_members(const SearchSpace& space) {
 TEST_P(population_examples, set_examples_gives_what_a_new_evaluator_gives) {
     const ParameterSet set = rows_and_bias();
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
-    const PopulationEvaluator::Resources here{.dispatcher = &dispatcher()};
+    const PopulationEvaluator::Resources here{.devices = dispatcher()};
     const std::vector<TracedExample> before = examples_of(set, 10, .5F, .5F);
     const std::vector<TracedExample> after = examples_of(set, 20, .25F, -2.0F);
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator kept,
@@ -87,7 +87,7 @@ TEST_P(population_examples, set_examples_gives_what_a_new_evaluator_gives) {
 TEST_P(population_examples, what_they_cannot_take_is_refused_and_the_former_stay) {
     const ParameterSet set = rows_and_bias();
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
-    const PopulationEvaluator::Resources here{.dispatcher = &dispatcher()};
+    const PopulationEvaluator::Resources here{.devices = dispatcher()};
     const std::vector<TracedExample> before = examples_of(set, 10, .5F, .5F);
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator fixed, PopulationEvaluator::create(here, before, set, {}));
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator open,
@@ -158,7 +158,7 @@ TEST(population_refresh, reaches_all_devices_of_a_pool) {
     System system("of the pool", [](const Inputs& in) { return in["x"]; });
     ASSERT_OK_AND_ASSIGN(evolve::DevicePool both,
                          pool_of({another_device(), one_device()}, notices, {.audit = 1.0, .host_workers = 1}));
-    const PopulationEvaluator::Resources pooled{.pool = &system.pool(), .devices = &both};
+    const PopulationEvaluator::Resources pooled{.devices = both, .pool = &system.pool()};
     const std::vector<TracedExample> before = examples_of(set, 10, .5F, .5F);
     const std::vector<TracedExample> after = examples_of(set, 20, 1, 2);
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator kept,

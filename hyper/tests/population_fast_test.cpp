@@ -26,13 +26,10 @@ class population_fast : public ::yolk::testing::DeviceTest {
         YOLK_TRY(HostPool pool, HostPool::create());
         YOLK_TRY(const SearchSpace space, search_space(set));
         YOLK_TRY(PopulationEvaluator evaluator,
-                 PopulationEvaluator::create({.dispatcher = &dispatcher(), .pool = &pool}, examples, set,
+                 PopulationEvaluator::create({.devices = dispatcher(), .pool = &pool}, examples, set,
                                              {.determinism = determinism}));
-        return evaluator.evaluate({.table = space.table,
-                                   .centre = space.centre,
-                                   .when = kFastNoise,
-                                   .first_member = 0,
-                                   .members = kFastMembers});
+        return evaluator.evaluate(
+            {.table = space.table, .mean = space.mean, .when = kFastNoise, .first_member = 0, .members = kFastMembers});
     }
 };
 YOLK_FOR_EACH_DEVICE(population_fast);
@@ -172,7 +169,8 @@ TEST_P(population_fast, a_fast_search_evaluates_fast) {
     const auto start = [&](Determinism determinism) -> Result<double> {
         System system = a_system();
         system.use(dispatcher());
-        OptimizeOptions options{.evolution = {.population = 8, .sigma = 0.1F, .learning_rate = 0.05F}, .steps = 2};
+        OptimizeOptions options{.evolution = {.population = 8, .sigma = 0.1F, .learning_rate = 0.05F},
+                                .generations = 2};
         options.evolution.determinism = determinism;
         const std::vector<Example> examples = numbered_examples(kFlushed);
         YOLK_TRY(const OptimizeOutcome outcome, system.optimize(examples, numeric_distance(), options));

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "exact_twin.hpp"
 #include "fixtures.hpp"
 #include "population_fixtures.hpp"
-#include "population_twin.hpp"
 #include "yolk/primitives/perturbed_linear.hpp"
 #include "yolk/reference/member_weights.hpp"
 #include "yolk/reference/twin.hpp"
@@ -46,9 +46,8 @@ TEST_P(population_formed, has_the_bits_of_the_twins) {
                                        s.one("permute", {drawn}, {{"order", std::vector<std::int64_t>{1, 0}}})});
         examples.push_back(s.finish(s.one("add", {s.one("matmul", {x, all}), s.one("linear", {w, x})})));
     }
-    ASSERT_OK_AND_ASSIGN(
-        PopulationEvaluator evaluator,
-        PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, {.max_batch_size = 6}));
+    ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluator,
+                         PopulationEvaluator::create({.devices = dispatcher()}, examples, set, {.max_batch_size = 6}));
     EXPECT_THAT(evaluator.fallbacks(),
                 ElementsAre("Matrix 'u' is formed for each candidate: matmul takes the whole of it.",
                             "Matrix 'u' is formed for each candidate: multiply takes the whole of it.",
@@ -58,7 +57,7 @@ TEST_P(population_formed, has_the_bits_of_the_twins) {
     const population::PopulationTwin twin(nullptr, known);
     for (const auto& [rank, antithetic] : {std::pair(1U, true), std::pair(3U, false)}) {
         const Perturbations members{.table = space.table,
-                                    .centre = space.centre,
+                                    .mean = space.mean,
                                     .when = kFormedNoise,
                                     .rank = rank,
                                     .first_member = -1,
@@ -79,7 +78,7 @@ TEST_P(population_formed, too_large_a_matrix_stays_on_the_host) {
     const Atom x = s.input("x", drawn_tensor({1, 4}, 10));
     const std::vector<TracedExample> examples{s.finish(s.one("add", {s.parameter("w"), x}))};
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluator,
-                         PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, {}));
+                         PopulationEvaluator::create({.devices = dispatcher()}, examples, set, {}));
     EXPECT_THAT(evaluator.fallbacks(), ElementsAre(HasSubstr("matrices are formed up to 1024 rows")));
 }
 

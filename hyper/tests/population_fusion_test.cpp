@@ -42,9 +42,9 @@ class population_fusion : public ::yolk::testing::DeviceTest {
                                                     std::uint32_t rank) const {
         YOLK_TRY(const SearchSpace space, search_space(set));
         YOLK_TRY(PopulationEvaluator evaluator,
-                 PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, {}));
+                 PopulationEvaluator::create({.devices = dispatcher()}, examples, set, {}));
         return evaluator.evaluate(Perturbations{.table = space.table,
-                                                .centre = space.centre,
+                                                .mean = space.mean,
                                                 .when = kFusionNoise,
                                                 .rank = rank,
                                                 .first_member = -1,

@@ -78,7 +78,7 @@ TEST_P(population_host, device_and_host_take_turns) {
     ASSERT_OK_AND_ASSIGN(HostPool pool, HostPool::create());
     const std::vector<Candidate> candidates = some_candidates(5);
     for (HostPool* const on : {static_cast<HostPool*>(nullptr), &pool}) {
-        ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.dispatcher = &dispatcher(), .pool = on},
+        ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.devices = dispatcher(), .pool = on},
                                                                          examples, set, {.max_batch_size = 9}));
         EXPECT_THAT(evaluator.fallbacks(), ElementsAre(HasSubstr("host function")));
         ASSERT_OK_AND_ASSIGN(const PopulationOutputs out, evaluator.evaluate(candidates));
@@ -101,16 +101,16 @@ TEST_P(population_host, knobs_are_decoded_from_perturbed_coordinates) {
     Sketch s(set);
     const auto heat = [](const HostCall& call) -> Result<Value> { return Value(double{call.parameters[0]}); };
     examples.push_back(s.finish(s.one("host_call", {s.parameter("knob"), Value("now")}, {}, host("heat", heat))));
-    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, {}));
+    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.devices = dispatcher()}, examples, set, {}));
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     ASSERT_OK_AND_ASSIGN(
         const PopulationOutputs out,
         evaluator.evaluate(
-            {.table = space.table, .centre = space.centre, .when = kHostNoise, .first_member = -1, .members = 9}));
+            {.table = space.table, .mean = space.mean, .when = kHostNoise, .first_member = -1, .members = 9}));
     for (std::int32_t member = -1; member < 8; ++member) {
         const PerturbedVectorDesc desc{.members = 1, .element_count = 1, .parameter = ParameterId(0)};
         const auto coordinates =
-            reference::twin_result<float>(desc, {std::span(space.centre).first(1)}, kHostNoise, member);
+            reference::twin_result<float>(desc, {std::span(space.mean).first(1)}, kHostNoise, member);
         const float wanted = to_natural(set.find("knob")->spec.fields, coordinates)[0];
         EXPECT_EQ(out.values[static_cast<std::size_t>(member + 1)], Value(double{wanted})) << member;
     }
@@ -129,7 +129,7 @@ TEST_P(population_host, a_failing_candidate_does_not_touch_the_others) {
         return scaled_sum()->run(call);
     });
     const std::vector<TracedExample> examples = mixed_examples(set, picky);
-    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, {}));
+    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.devices = dispatcher()}, examples, set, {}));
     const std::vector<Candidate> candidates = some_candidates(3);
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs wanted, evaluator.evaluate(candidates));
     const char* const texts[] = {"", "no tea", "no milk", "text"};
@@ -163,7 +163,7 @@ TEST_P(population_host, what_has_no_lowering_falls_back_and_says_so) {
         const Atom number = s.one("to_number", {s.one("sum", {twice})});  // in double
         examples.push_back(s.finish(s.one("multiply", {s.one("select", {is_less, y, twice}), number})));
     }
-    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, {}));
+    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.devices = dispatcher()}, examples, set, {}));
     const std::vector<std::string> reasons = evaluator.fallbacks();
     ASSERT_EQ(reasons.size(), 2U) << ::testing::PrintToString(reasons);
     EXPECT_EQ(reasons[0], "Matrix 'w' is formed for each candidate: add takes the whole of it.");
@@ -172,7 +172,7 @@ TEST_P(population_host, what_has_no_lowering_falls_back_and_says_so) {
     ASSERT_OK_AND_ASSIGN(
         const PopulationOutputs out,
         evaluator.evaluate(
-            {.table = space.table, .centre = space.centre, .when = kHostNoise, .first_member = -1, .members = 3}));
+            {.table = space.table, .mean = space.mean, .when = kHostNoise, .first_member = -1, .members = 3}));
     for (std::uint32_t e = 0; e < 2; ++e) EXPECT_EQ(out.values[e * 3], answer(examples[e], {}));
     // Formed weights and regenerated ones differ by roundings.
     const auto y = out.values[2].tensor()->values();
@@ -186,20 +186,20 @@ TEST_P(population_host, groups_that_changed_since_the_trace_are_what_they_are_no
     ParameterSet set = knob_vector_and_matrix();
     ASSERT_OK(set.set_optimized("v", false));
     const std::vector<TracedExample> examples = mixed_examples(set, scaled_sum());
-    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, {}));
+    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.devices = dispatcher()}, examples, set, {}));
     ASSERT_OK(set.set("v", drawn_tensor({4}, 77)));
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     ASSERT_OK_AND_ASSIGN(
         const PopulationOutputs out,
         evaluator.evaluate(
-            {.table = space.table, .centre = space.centre, .when = kHostNoise, .first_member = -1, .members = 2}));
+            {.table = space.table, .mean = space.mean, .when = kHostNoise, .first_member = -1, .members = 2}));
     EXPECT_EQ(out.values[0], answer(examples[0], {{"v", drawn_tensor({4}, 77)}}));
 }
 
 TEST_P(population_host, bad_input_is_told) {
     const ParameterSet set = knob_vector_and_matrix();
     const std::vector<TracedExample> examples = mixed_examples(set, scaled_sum());
-    const PopulationEvaluator::Resources resources{.dispatcher = &dispatcher()};
+    const PopulationEvaluator::Resources resources{.devices = dispatcher()};
     EXPECT_TRUE(expect_error(PopulationEvaluator::create(resources, {}, set, {}), ErrorKind::BadInput,
                              "No examples were given"));
     EXPECT_TRUE(expect_error(PopulationEvaluator::create(resources, examples, {}, {}), ErrorKind::BadInput,
@@ -218,14 +218,14 @@ TEST_P(population_host, bad_input_is_told) {
     EXPECT_TRUE(expect_error(evaluator.evaluate(candidates), ErrorKind::BadInput, "candidate 1"));
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     const auto with = [&](auto change) {
-        Perturbations p{.table = space.table, .centre = space.centre, .when = kHostNoise, .members = 2};
+        Perturbations p{.table = space.table, .mean = space.mean, .when = kHostNoise, .members = 2};
         change(p);
         return evaluator.evaluate(p);
     };
     EXPECT_TRUE(expect_error(with([](Perturbations& p) { p.rank = 33; }), ErrorKind::BadInput, "from 1 to 32"));
     EXPECT_TRUE(
-        expect_error(with([](Perturbations& p) { p.first_member = -2; }), ErrorKind::BadInput, "-1 is the centre"));
-    EXPECT_TRUE(expect_error(with([](Perturbations& p) { p.centre = p.centre.first(3); }), ErrorKind::BadInput, "3"));
+        expect_error(with([](Perturbations& p) { p.first_member = -2; }), ErrorKind::BadInput, "-1 is the mean"));
+    EXPECT_TRUE(expect_error(with([](Perturbations& p) { p.mean = p.mean.first(3); }), ErrorKind::BadInput, "3"));
     EXPECT_TRUE(expect_error(
         with([](Perturbations& p) { p.table = *ParameterTable::create({{.name = "w", .rows = 3, .columns = 4}}); }),
         ErrorKind::BadInput, "search_space()"));
@@ -237,8 +237,8 @@ TEST(population_space, coordinates_go_there_and_back) {
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     ASSERT_EQ(space.table.parameters().size(), 3U);
     EXPECT_EQ(space.table.element_count(), 1U + 4U + 12U);
-    EXPECT_EQ(space.centre[0], 0.4F);  // 2 of a half range of 5
-    std::vector<float> moved = space.centre;
+    EXPECT_EQ(space.mean[0], 0.4F);  // 2 of a half range of 5
+    std::vector<float> moved = space.mean;
     moved[0] = 3.0F;  // beyond the upper bound
     moved[1] = 8.0F;
     ASSERT_OK(apply_coordinates(set, moved));

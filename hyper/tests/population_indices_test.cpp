@@ -28,7 +28,7 @@ class population_indices : public ::yolk::testing::DeviceTest {
             examples.push_back(
                 s.finish(body(s, s.one("add", {s.input("x", drawn_tensor({3, 4}, 10 + e)), s.parameter("v")}))));
         }
-        auto evaluator = PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, {});
+        auto evaluator = PopulationEvaluator::create({.devices = dispatcher()}, examples, set, {});
         EXPECT_OK(evaluator);
         std::vector<Candidate> candidates(kIndexCandidates);
         for (std::uint32_t m = 0; m < kIndexCandidates; ++m)

@@ -176,7 +176,7 @@ void check(Dispatcher& dispatcher, const Case& c) {
         const Atom output = c.body(sketch, e);
         examples.push_back(sketch.finish(output));
     }
-    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.dispatcher = &dispatcher}, examples, set, {}));
+    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.devices = dispatcher}, examples, set, {}));
     EXPECT_EQ(evaluator.fallbacks(), std::vector<std::string>{});
 
     std::vector<Candidate> candidates(kCandidates);
@@ -188,13 +188,13 @@ void check(Dispatcher& dispatcher, const Case& c) {
     EXPECT_EQ(given.counts.host_equations, 0U);
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs drawn_ones, evaluator.evaluate({.table = space.table,
-                                                                                 .centre = space.centre,
+                                                                                 .mean = space.mean,
                                                                                  .when = kOperationNoise,
                                                                                  .rank = 2,
                                                                                  .first_member = -1,
                                                                                  .members = kCandidates}));
     for (std::uint32_t e = 0; e < kExamples; ++e) {
-        EXPECT_EQ(drawn_ones.values[e * kCandidates], answer(examples[e], {})) << "centre, example " << e;
+        EXPECT_EQ(drawn_ones.values[e * kCandidates], answer(examples[e], {})) << "mean, example " << e;
         for (std::uint32_t i = 0; i < kCandidates; ++i) {
             const std::map<std::string, Tensor> values(candidates[i].values.begin(), candidates[i].values.end());
             EXPECT_EQ(given.values[e * kCandidates + i], answer(examples[e], values))

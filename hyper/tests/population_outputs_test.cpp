@@ -78,7 +78,7 @@ TEST_P(population_outputs, are_those_of_one_call) {
 TEST_P(population_outputs, are_searched_over) {
     System system = guesser(false);
     system.use(dispatcher());
-    ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, system.optimize(guesses(), largest(), {.steps = 5}));
+    ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, system.optimize(guesses(), largest(), {.generations = 5}));
     EXPECT_GT(outcome.best_reward, outcome.start_reward);
     ASSERT_OK_AND_ASSIGN(const Evaluation now, system.evaluate(guesses(), largest()));
     EXPECT_EQ(now.reward, outcome.best_reward);

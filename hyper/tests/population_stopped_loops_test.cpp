@@ -180,9 +180,8 @@ TEST_P(population_stopped_loops, over_data_that_changes) {
     ParameterSet set;
     ASSERT_OK(set.add(vector_spec("w", 1), Tensor::vector({0})));
     std::vector<TracedExample> examples{example(task.graph, {vector({3})}, set)};
-    ASSERT_OK_AND_ASSIGN(
-        PopulationEvaluator evaluator,
-        PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, {.examples_change = true}));
+    ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluator, PopulationEvaluator::create({.devices = dispatcher()}, examples,
+                                                                                    set, {.examples_change = true}));
     std::uint64_t before = 0;
     for (const float n : {3.0F, 40.0F, 399.0F}) {
         examples[0] = example(task.graph, {vector({n})}, set);

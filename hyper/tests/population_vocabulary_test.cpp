@@ -71,7 +71,7 @@ void check(Dispatcher& dispatcher, const VocabularyCase& c, const Origins& origi
         const Atom output = sketch.one(c.operation, std::move(operands), c.attributes);
         examples.push_back(sketch.finish(output));
     }
-    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.dispatcher = &dispatcher}, examples, set, {}));
+    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.devices = dispatcher}, examples, set, {}));
     EXPECT_EQ(evaluator.fallbacks(), std::vector<std::string>{});
     std::vector<Candidate> candidates(kVocabularyCandidates);
     for (std::uint32_t m = 0; m < kVocabularyCandidates; ++m) {

@@ -38,11 +38,10 @@ std::vector<Result<Searched>> search_on_ranks(std::uint32_t count, const MakeTas
     if (!devices) return std::vector<Result<Searched>>(count, devices.error());
     yolk::testing::on_ranks<evolve::Exchange>(count, [&](evolve::Exchange& exchange) {
         Task task = make();
-        task.system.use((*devices)[exchange.rank()].dispatcher);
+        task.system.use(evolve::Devices((*devices)[exchange.rank()].dispatcher).with(exchange));
         const std::vector<Example> held_out(task.examples.begin(), task.examples.begin() + 2);
-        OptimizeOptions options = few_steps();
+        OptimizeOptions options = few_generations();
         options.held_out = held_out;
-        options.exchange = &exchange;
         if (change) change(options, exchange.rank());
         results[exchange.rank()] = optimized(task, options);
     });
@@ -58,7 +57,7 @@ void expect_same_on_ranks(const Searched& got, const Searched& expected) {
     EXPECT_EQ(got.outcome.cost.host_calls, expected.outcome.cost.host_calls);
     ASSERT_EQ(got.outcome.history.size(), expected.outcome.history.size());
     for (std::size_t i = 0; i < got.outcome.history.size(); ++i) {
-        EXPECT_EQ(got.outcome.history[i].centre, expected.outcome.history[i].centre) << i;
+        EXPECT_EQ(got.outcome.history[i].unperturbed, expected.outcome.history[i].unperturbed) << i;
         EXPECT_EQ(got.outcome.history[i].best, expected.outcome.history[i].best) << i;
         // Sums of 32 doubles in another order: 31 roundings of at most 2^-53 of the sum of magnitudes each.
         EXPECT_NEAR(got.outcome.history[i].mean, expected.outcome.history[i].mean,
@@ -69,7 +68,7 @@ void expect_same_on_ranks(const Searched& got, const Searched& expected) {
 
 TEST_F(ranks_optimize, any_number_ends_with_the_parameters_of_one) {
     for (const MakeTask& make : small_tasks()) {
-        ASSERT_OK_AND_ASSIGN(const Searched expected, search(make(), few_steps()));
+        ASSERT_OK_AND_ASSIGN(const Searched expected, search(make(), few_generations()));
         EXPECT_EQ(expected.outcome.state_hash.size(), 32U);
         EXPECT_TRUE(expected.outcome.ranks.empty());
         for (const std::uint32_t count : {1U, 2U, 3U}) {
@@ -94,19 +93,19 @@ TEST_F(ranks_optimize, any_number_ends_with_the_parameters_of_one) {
     }
 }
 
-/// Every rank draws the same examples; only the first has those that are held out, and says which centre is kept.
+/// Every rank draws the same examples; only the first has those that are held out, and says which mean is kept.
 TEST_F(ranks_optimize, steps_over_some_of_the_examples_are_shared) {
     for (const bool holds_out : {true, false}) {
         SCOPED_TRACE(holds_out);
         const auto some = [&](OptimizeOptions& options, std::uint32_t /*rank*/) {
-            options.examples_per_step = 3;
+            options.examples_per_generation = 3;
             options.held_out_every = 2;
             if (!holds_out) options.held_out = {};
         };
         Task task = xor_task();
         task.system.use(yolk::testing::first_device().dispatcher);
         const std::vector<Example> held_out(task.examples.begin(), task.examples.begin() + 2);
-        OptimizeOptions options = few_steps();
+        OptimizeOptions options = few_generations();
         options.held_out = held_out;
         some(options, 0);
         ASSERT_OK_AND_ASSIGN(const Searched expected, optimized(task, options));
@@ -135,7 +134,7 @@ TEST_F(ranks_optimize, float_rules_take_the_state_of_the_first_rank) {
 
 TEST_F(ranks_optimize, a_budget_is_of_all_and_any_rank_ends_the_search) {
     const auto limited = [](OptimizeOptions& options, std::uint32_t) { options.metric_budget = 100; };
-    OptimizeOptions options = few_steps();
+    OptimizeOptions options = few_generations();
     options.metric_budget = 100;
     ASSERT_OK_AND_ASSIGN(const Searched alone, search(xor_task(), options));
     EXPECT_EQ(alone.outcome.stopped_by, "budget");
@@ -146,12 +145,12 @@ TEST_F(ranks_optimize, a_budget_is_of_all_and_any_rank_ends_the_search) {
         EXPECT_EQ(result->outcome.stopped_by, "budget");
     }
     const auto second_stops = [](OptimizeOptions& o, std::uint32_t rank) {
-        o.on_step = [rank](const StepReport& report) { return rank == 0 || report.step < 2; };
+        o.on_generation = [rank](const GenerationReport& report) { return rank == 0 || report.generation < 2; };
     };
     for (const Result<Searched>& result : search_on_ranks(
              2, [] { return xor_task(); }, second_stops)) {
         ASSERT_OK(result);
-        EXPECT_EQ(result->outcome.steps, 3U);
+        EXPECT_EQ(result->outcome.generations, 3U);
         EXPECT_EQ(result->outcome.stopped_by, "caller");
     }
 }
@@ -160,17 +159,18 @@ TEST_F(ranks_optimize, a_budget_is_of_all_and_any_rank_ends_the_search) {
 class AsksTwice final : public Search {
    public:
     [[nodiscard]] std::string name() const override { return "twice"; }
-    [[nodiscard]] std::uint64_t candidates_per_step(const OptimizeOptions&) const override { return 5; }
+    [[nodiscard]] std::uint64_t candidates_per_generation(const OptimizeOptions&) const override { return 5; }
     [[nodiscard]] Result<void> run(Objective& objective) override {
-        const std::vector<float>& centre = objective.space().centre;
+        const std::vector<float>& mean = objective.space().mean;
         std::vector<float> points;
         for (int i = 0; i < 5; ++i) {
-            for (const float value : centre) points.push_back(value + 0.1F * static_cast<float>(i));
+            for (const float value : mean) points.push_back(value + 0.1F * static_cast<float>(i));
         }
         YOLK_TRY(rewards, objective.evaluate(points, 5));
-        if (!objective.report({.step = 0, .best = rewards.front(), .centre = rewards.front()}, centre)) return {};
+        if (!objective.report({.generation = 0, .best = rewards.front(), .unperturbed = rewards.front()}, mean))
+            return {};
         const Perturbations around{.table = objective.space().table,
-                                   .centre = centre,
+                                   .mean = mean,
                                    .when = {.seed = 3, .sigma = 0.1F},
                                    .first_member = -1,
                                    .members = 7};
@@ -183,7 +183,7 @@ class AsksTwice final : public Search {
 
 TEST_F(ranks_optimize, searches_of_the_callers_own_are_shared) {
     AsksTwice one;
-    OptimizeOptions options = few_steps();
+    OptimizeOptions options = few_generations();
     options.search = &one;
     ASSERT_OK_AND_ASSIGN(const Searched alone, search(temperature_task(), options));
     std::array<AsksTwice, 2> searches;
@@ -206,10 +206,12 @@ TEST_F(ranks_optimize, what_differs_is_refused_on_all) {
         search_on_ranks(2, xor_system,
                         [](OptimizeOptions& o, std::uint32_t rank) { o.evolution.sigma = rank == 0 ? 0.1F : 0.2F; }),
         "The sigma of rank 1 is 0.2; that of rank 0 is 0.1.");
-    expect_refused(search_on_ranks(2, xor_system, [](OptimizeOptions& o, std::uint32_t rank) { o.steps = 3 + rank; }),
-                   "The steps of rank 1 is 4; that of rank 0 is 3.");
     expect_refused(
-        search_on_ranks(2, xor_system, [](OptimizeOptions& o, std::uint32_t rank) { o.examples_per_step = 2 + rank; }),
+        search_on_ranks(2, xor_system, [](OptimizeOptions& o, std::uint32_t rank) { o.generations = 3 + rank; }),
+        "The generations of rank 1 is 4; that of rank 0 is 3.");
+    expect_refused(
+        search_on_ranks(2, xor_system,
+                        [](OptimizeOptions& o, std::uint32_t rank) { o.examples_per_generation = 2 + rank; }),
         "The examples per step of rank 1 is 3; that of rank 0 is 2.");
     expect_refused(
         search_on_ranks(3, xor_system, [](OptimizeOptions& o, std::uint32_t) { o.evolution.population = 4; }),
@@ -239,7 +241,7 @@ TEST_F(ranks_optimize, derivatives_are_refused_on_all) {
 
 /// Two devices in each rank, one of which computes wrongly: both ranks go back together.
 TEST_F(ranks_optimize, an_audit_in_one_rank_takes_all_back) {
-    ASSERT_OK_AND_ASSIGN(const Searched expected, search(rotation_task(), few_steps(12)));
+    ASSERT_OK_AND_ASSIGN(const Searched expected, search(rotation_task(), few_generations(12)));
     ASSERT_OK_AND_ASSIGN(const Device right,
                          mortal_device(yolk::testing::other_device_name()));  // before any faults: it stays right
     std::uint32_t found = 0;
@@ -255,9 +257,8 @@ TEST_F(ranks_optimize, an_audit_in_one_rank_takes_all_back) {
         std::vector<Result<Searched>> results(2, failed_work("not run"));
         yolk::testing::on_ranks<evolve::Exchange>(2, [&](evolve::Exchange& exchange) {
             Task task = rotation_task();
-            task.system.use(exchange.rank() == 0 ? first : second);
-            OptimizeOptions options = few_steps(12);
-            options.exchange = &exchange;
+            task.system.use(evolve::Devices(exchange.rank() == 0 ? first : second).with(exchange));
+            OptimizeOptions options = few_generations(12);
             results[exchange.rank()] = optimized(task, options);
         });
         if (second.is_used(0)) continue;  // not drawn before the end

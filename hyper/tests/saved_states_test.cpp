@@ -51,9 +51,9 @@ Result<void> write_small_search(const std::filesystem::path& path) {
                                 .best = std::vector<float>{3, 4},
                                 .cost = {.metric_calls = 5, .host_calls = 6, .dispatches = 7, .tokens = 9},
                                 .failed_candidates = 1};
-    checkpoint.centre.parameters = {1, 2};
-    checkpoint.centre.optimizer = {0.5F, -0.5F};
-    checkpoint.centre.generation = 3;
+    checkpoint.mean.parameters = {1, 2};
+    checkpoint.mean.optimizer = {0.5F, -0.5F};
+    checkpoint.mean.generation = 3;
     YOLK_TRY(const Bytes bytes, encode_checkpoint(checkpoint));
     return write_file_atomically(path, bytes);
 }

@@ -36,7 +36,7 @@ class search_checkpoint : public ::testing::Test {
     [[nodiscard]] OptimizeOptions options(std::uint32_t steps) const {
         OptimizeOptions options{
             .evolution = {.population = 16, .sigma = 0.5F, .learning_rate = 0.5F, .optimizer = OptimizerRule::Adam},
-            .steps = steps};
+            .generations = steps};
         options.checkpoint = folder_ / "search";
         options.checkpoint_every = 3;
         return options;
@@ -51,13 +51,13 @@ void expect_went_on(const Searched& got, const Searched& expected) {
     EXPECT_EQ(got.outcome.start_reward, expected.outcome.start_reward);
     EXPECT_EQ(got.outcome.held_out_start, expected.outcome.held_out_start);
     EXPECT_EQ(got.outcome.held_out_best, expected.outcome.held_out_best);
-    EXPECT_EQ(got.outcome.steps, expected.outcome.steps);
+    EXPECT_EQ(got.outcome.generations, expected.outcome.generations);
 }
 
 /// As a kill leaves it: the checkpoint that is there when step 7 is reported, of after step 5.
-std::function<bool(const StepReport&)> copies_at_step_7(const std::filesystem::path& folder) {
-    return [folder](const StepReport& report) {
-        if (report.step == 7) {
+std::function<bool(const GenerationReport&)> copies_at_generation_7(const std::filesystem::path& folder) {
+    return [folder](const GenerationReport& report) {
+        if (report.generation == 7) {
             std::filesystem::copy_file(folder / "search", folder / "killed",
                                        std::filesystem::copy_options::overwrite_existing);
         }
@@ -70,7 +70,7 @@ TEST_F(search_checkpoint, a_killed_search_goes_on_to_the_same_parameters) {
     ASSERT_OK_AND_ASSIGN(evolve::DevicePool both, pool_of({one_device(), another_device()}, notices));
     for (const MakeTask& make : small_tasks()) {
         OptimizeOptions whole = options(12);
-        whole.on_step = copies_at_step_7(folder_);
+        whole.on_generation = copies_at_generation_7(folder_);
         ASSERT_OK_AND_ASSIGN(const Searched expected, search(make(), whole));
         for (evolve::DevicePool* const devices : {static_cast<evolve::DevicePool*>(nullptr), &both}) {
             OptimizeOptions again = options(12);
@@ -82,7 +82,7 @@ TEST_F(search_checkpoint, a_killed_search_goes_on_to_the_same_parameters) {
             expect_went_on(resumed, expected);
             EXPECT_EQ(resumed.outcome.resumed_from, 6U);
             EXPECT_EQ(resumed.outcome.history.size(), 6U);
-            EXPECT_EQ(resumed.outcome.history.front().centre, expected.outcome.history[6].centre);
+            EXPECT_EQ(resumed.outcome.history.front().unperturbed, expected.outcome.history[6].unperturbed);
             EXPECT_EQ(resumed.outcome.cost.metric_calls, expected.outcome.cost.metric_calls);
         }
     }
@@ -95,13 +95,13 @@ TEST_F(search_checkpoint, one_that_was_stopped_or_had_fewer_steps_goes_on) {
         ASSERT_OK_AND_ASSIGN(const Searched expected, search(make(), whole));
         std::filesystem::remove(folder_ / "search");
         OptimizeOptions stopped = options(12);
-        stopped.on_step = [](const StepReport& report) { return report.step < 4; };
+        stopped.on_generation = [](const GenerationReport& report) { return report.generation < 4; };
         ASSERT_OK(search(make(), stopped));
         OptimizeOptions again = options(8);
         again.resume = true;
         ASSERT_OK_AND_ASSIGN(const Searched eight, search(make(), again));
         EXPECT_EQ(eight.outcome.resumed_from, 5U) << "the step whose report ended the search was made";
-        again.steps = 12;
+        again.generations = 12;
         ASSERT_OK_AND_ASSIGN(const Searched resumed, search(make(), again));
         EXPECT_EQ(resumed.outcome.resumed_from, 8U);
         EXPECT_EQ(resumed.values, expected.values);
@@ -111,17 +111,16 @@ TEST_F(search_checkpoint, one_that_was_stopped_or_had_fewer_steps_goes_on) {
 
 TEST_F(search_checkpoint, any_number_of_ranks_goes_on) {
     OptimizeOptions whole = options(12);
-    whole.on_step = copies_at_step_7(folder_);
+    whole.on_generation = copies_at_generation_7(folder_);
     ASSERT_OK_AND_ASSIGN(const Searched expected, search(rotation_task(), whole));
     std::filesystem::rename(folder_ / "killed", folder_ / "search");
     std::vector<Result<Searched>> results(3, failed_work("not run"));
     ASSERT_OK_AND_ASSIGN(std::vector<RankDevice> devices, devices_of_ranks(3));
     yolk::testing::on_ranks<evolve::Exchange>(3, [&](evolve::Exchange& exchange) {
         Task task = rotation_task();
-        task.system.use(devices[exchange.rank()].dispatcher);
+        task.system.use(evolve::Devices(devices[exchange.rank()].dispatcher).with(exchange));
         OptimizeOptions again = options(12);
         again.resume = true;
-        again.exchange = &exchange;
         results[exchange.rank()] = optimized(task, again);
     });
     for (const Result<Searched>& result : results) {
@@ -146,7 +145,7 @@ TEST_F(search_checkpoint, the_log_goes_on) {
     };
     OptimizeOptions whole = options(12);
     whole.log = folder_ / "log";
-    whole.on_step = copies_at_step_7(folder_);
+    whole.on_generation = copies_at_generation_7(folder_);
     ASSERT_OK(search(xor_task(), whole));
     const std::vector<Json> expected = lines(folder_ / "log");
     std::filesystem::rename(folder_ / "killed", folder_ / "search");
@@ -157,8 +156,8 @@ TEST_F(search_checkpoint, the_log_goes_on) {
     const std::vector<Json> got = lines(folder_ / "log");
     ASSERT_EQ(got.size(), expected.size());
     for (std::size_t i = 1; i + 1 < got.size(); ++i) {
-        EXPECT_EQ(got[i]["step"], i - 1);
-        EXPECT_EQ(got[i]["centre"], expected[i]["centre"]);
+        EXPECT_EQ(got[i]["generation"], i - 1);
+        EXPECT_EQ(got[i]["unperturbed"], expected[i]["unperturbed"]);
     }
     EXPECT_EQ(got.back()["state_hash"], expected.back()["state_hash"]);
 }

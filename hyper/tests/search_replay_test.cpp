@@ -36,8 +36,8 @@ class search_replay : public ::testing::Test {
     void TearDown() override { std::filesystem::remove_all(folder_); }
     /// All examples are drawn in each step, so that the last mean is what the search keeps.
     [[nodiscard]] OptimizeOptions logged(const std::string& name, std::uint32_t steps, std::uint32_t examples) const {
-        OptimizeOptions options = few_steps(steps);
-        options.examples_per_step = examples;
+        OptimizeOptions options = few_generations(steps);
+        options.examples_per_generation = examples;
         options.run_log = folder_ / name;
         return options;
     }
@@ -96,9 +96,8 @@ TEST_F(search_replay, the_log_is_the_same_on_devices_and_ranks) {
         ASSERT_OK_AND_ASSIGN(std::vector<RankDevice> devices, devices_of_ranks(2));
         yolk::testing::on_ranks<evolve::Exchange>(2, [&](evolve::Exchange& exchange) {
             Task mine = make();
-            mine.system.use(devices[exchange.rank()].dispatcher);
+            mine.system.use(evolve::Devices(devices[exchange.rank()].dispatcher).with(exchange));
             OptimizeOptions options = logged("ranks", 5, count);
-            options.exchange = &exchange;
             EXPECT_TRUE(optimized(mine, options).has_value());
         });
         EXPECT_EQ(bytes_of("ranks"), expected);
@@ -109,16 +108,16 @@ TEST_F(search_replay, a_search_that_resumes_goes_on_with_its_log) {
     ASSERT_OK(searched_on_first(temperature_task(), logged("whole", 6, 0)));
     OptimizeOptions first = logged("parts", 6, 0);
     first.checkpoint = folder_ / "checkpoint";
-    first.on_step = [](const StepReport& report) { return report.step < 2; };
+    first.on_generation = [](const GenerationReport& report) { return report.generation < 2; };
     ASSERT_OK(searched_on_first(temperature_task(), first));
     EXPECT_LT(bytes_of("parts").size(), bytes_of("whole").size());
-    first.on_step = {};
+    first.on_generation = {};
     first.resume = true;
     ASSERT_OK(searched_on_first(temperature_task(), first));
     EXPECT_EQ(bytes_of("parts"), bytes_of("whole"));
     // Without its log the search goes on, and the new one says where it begins.
     std::filesystem::remove(folder_ / "parts");
-    first.steps = 8;
+    first.generations = 8;
     ASSERT_OK(searched_on_first(temperature_task(), first));
     Task task = temperature_task();
     task.system.use(yolk::testing::first_device().dispatcher);
@@ -163,7 +162,7 @@ TEST_F(search_replay, what_does_not_fit_is_refused) {
     refused(xor_task(), log, "ends after generation 3; generation 4 was asked for", 4);
     refused(rotation_task(), log, "is of the system");
     Task changed = xor_task();
-    ASSERT_OK(optimized(changed, few_steps(1)));
+    ASSERT_OK(optimized(changed, few_generations(1)));
     refused(std::move(changed), log, "began with other parameters");
     std::vector<std::byte> bytes = bytes_of("log");
     bytes[bytes.size() / 2] ^= std::byte{1};

@@ -41,9 +41,9 @@ inline Result<Searched> search(Task task, OptimizeOptions options, evolve::Devic
     return optimized(task, options);
 }
 
-inline OptimizeOptions few_steps(std::uint32_t steps = 6) {
+inline OptimizeOptions few_generations(std::uint32_t steps = 6) {
     return {.evolution = {.population = 32, .sigma = 0.5F, .learning_rate = 0.5F, .optimizer = OptimizerRule::Adam},
-            .steps = steps};
+            .generations = steps};
 }
 
 }  // namespace yolk::hyper

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "yolk/autotune/context.hpp"
-#include "yolk/autotune/tuning_file.hpp"
+#include "yolk/context/context.hpp"
+#include "yolk/context/tuning_file.hpp"
 #include "yolk/hyper/system.hpp"
 #include "yolk/primitives/elementwise.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -31,9 +31,9 @@ class system_context : public ::yolk::testing::DeviceTest {
     /// In the default place: any entry will do.
     [[nodiscard]] Result<void> write_table() const {
         const TuningSpace space = space_of(device().usable_info(), ElementwiseDesc{.rows = 8, .columns = 8}).space();
-        YOLK_TRY(const autotune::TuningFile file, autotune::TuningFile::open(folder_ / "tuning.sqlite"));
-        YOLK_TRY_VOID(file.put({.key = autotune::tuning_key(device().info(), space),
-                                .configuration = autotune::stored_configuration(space, space.all().front())},
+        YOLK_TRY(const TuningFile file, TuningFile::open(folder_ / "tuning.sqlite"));
+        YOLK_TRY_VOID(file.put({.key = tuning_key(device().info(), space),
+                                .configuration = stored_configuration(space, space.all().front())},
                                std::nullopt));
         return {};
     }

@@ -68,7 +68,7 @@ TEST_P(text_populations, follow_a_set_that_changes) {
     ParameterSet set = system.parameters();
     ASSERT_OK_AND_ASSIGN(
         PopulationEvaluator evaluator,
-        PopulationEvaluator::create({.dispatcher = &dispatcher(), .pool = &system.pool()}, traced, set, {}));
+        PopulationEvaluator::create({.devices = dispatcher(), .pool = &system.pool()}, traced, set, {}));
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs before, evaluator.evaluate(letters_candidates()));
     ASSERT_OK(set.set_text("prompt", "longer than it was"));
     ASSERT_OK(system.parameters().set_text("prompt", "longer than it was"));
@@ -83,12 +83,12 @@ TEST_P(text_populations, follow_a_set_that_changes) {
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     EXPECT_EQ(space.table.parameters().size(), 2U) << "texts have no coordinates";
     const Perturbations drawn{
-        .table = space.table, .centre = space.centre, .when = {.seed = 3, .sigma = .5F}, .members = 4};
+        .table = space.table, .mean = space.mean, .when = {.seed = 3, .sigma = .5F}, .members = 4};
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs perturbed, evaluator.evaluate(drawn));
     ASSERT_OK_AND_ASSIGN(const std::vector<TracedExample> again, system.trace_all(examples));
     ASSERT_OK_AND_ASSIGN(
         PopulationEvaluator fresh,
-        PopulationEvaluator::create({.dispatcher = &dispatcher(), .pool = &system.pool()}, again, set, {}));
+        PopulationEvaluator::create({.devices = dispatcher(), .pool = &system.pool()}, again, set, {}));
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs wanted, fresh.evaluate(drawn));
     EXPECT_EQ(perturbed.values, wanted.values);
 }
@@ -104,7 +104,8 @@ TEST_P(text_populations, a_candidate_has_no_texts) {
 TEST_P(text_populations, a_search_moves_the_numbers_alone) {
     System system = letters_system();
     system.use(dispatcher());
-    const OptimizeOptions options{.evolution = {.population = 32, .sigma = .05F, .learning_rate = .1F}, .steps = 20};
+    const OptimizeOptions options{.evolution = {.population = 32, .sigma = .05F, .learning_rate = .1F},
+                                  .generations = 20};
     const std::vector<Example> examples = letters_examples();
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, system.optimize(examples, numeric_distance(), options));
     EXPECT_GT(outcome.best_reward, outcome.start_reward);
@@ -128,7 +129,7 @@ TEST_P(text_populations, derivatives_take_texts_as_constants) {
     std::vector<Example> examples;
     for (const float x : {1.0F, 2.0F, -1.0F})
         examples.push_back({{{"x", Tensor::vector({x, 1.0F})}}, Tensor::vector({6.0F * x})});
-    const OptimizeOptions options{.steps = 30,
+    const OptimizeOptions options{.generations = 30,
                                   .gradient = GradientOptions{.rule = OptimizerRule::Sgd, .learning_rate = .02F}};
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, system.optimize(examples, numeric_distance(), options));
     EXPECT_GT(outcome.best_reward, 0.2 * outcome.start_reward);  // of losses
@@ -185,12 +186,12 @@ class text_pools : public ::testing::Test {
 };
 
 TEST_F(text_pools, of_devices_end_where_one_does) {
-    ASSERT_OK_AND_ASSIGN(const Searched one, search(task(), few_steps(3)));
-    ASSERT_OK_AND_ASSIGN(const Searched other, search(task("a"), few_steps(3)));
+    ASSERT_OK_AND_ASSIGN(const Searched one, search(task(), few_generations(3)));
+    ASSERT_OK_AND_ASSIGN(const Searched other, search(task("a"), few_generations(3)));
     EXPECT_NE(one.values, other.values) << "the text matters";
     std::string notices;
     ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool, pool_of({one_device(), another_device()}, notices, {.audit = 1.0}));
-    ASSERT_OK_AND_ASSIGN(const Searched both, search(task(), few_steps(3), &pool));
+    ASSERT_OK_AND_ASSIGN(const Searched both, search(task(), few_generations(3), &pool));
     EXPECT_EQ(both.values, one.values);
     EXPECT_EQ(notices, "");
 }
@@ -202,14 +203,13 @@ TEST_F(text_pools, of_ranks_end_where_one_does_and_need_one_text) {
         EXPECT_OK(devices);
         yolk::testing::on_ranks<evolve::Exchange>(2, [&](evolve::Exchange& exchange) {
             Task mine = task(exchange.rank() == 0 ? "abc" : second);
-            mine.system.use((*devices)[exchange.rank()].dispatcher);
-            OptimizeOptions options = few_steps(3);
-            options.exchange = &exchange;
+            mine.system.use(evolve::Devices((*devices)[exchange.rank()].dispatcher).with(exchange));
+            OptimizeOptions options = few_generations(3);
             results[exchange.rank()] = optimized(mine, options);
         });
         return results;
     };
-    ASSERT_OK_AND_ASSIGN(const Searched alone, search(task(), few_steps(3)));
+    ASSERT_OK_AND_ASSIGN(const Searched alone, search(task(), few_generations(3)));
     for (const Result<Searched>& result : on_ranks("abc")) {
         ASSERT_OK(result);
         EXPECT_EQ(result->values, alone.values);
@@ -222,7 +222,7 @@ TEST_F(text_pools, a_checkpoint_is_of_its_text) {
     const std::filesystem::path folder =
         std::filesystem::temp_directory_path() / ("yolk-texts-" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder);
-    OptimizeOptions options = few_steps(2);
+    OptimizeOptions options = few_generations(2);
     options.checkpoint = folder / "search";
     ASSERT_OK(search(task(), options));
     options.resume = true;

@@ -58,7 +58,7 @@ TEST_P(text_population, dry_runs_ask_no_model) {
     system.use(server.models());
     const std::vector<Example> examples{{{{"x", "q"}}, "q"}, {{{"x", "r"}}, "r"}};
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome dry,
-                         system.optimize(examples, exact_match(), {.steps = 3, .dry_run = true}));
+                         system.optimize(examples, exact_match(), {.generations = 3, .dry_run = true}));
     EXPECT_EQ(dry.cost.host_calls, 2U * 2U * dry.cost.metric_calls) << "two calls for each of two examples";
     System looping("looping", [](const Inputs& in) {
         return while_loop(
@@ -66,7 +66,8 @@ TEST_P(text_population, dry_runs_ask_no_model) {
             [](const Traced& x) { return ask(x, {.stand_in = "done"}); }, 3);
     });
     looping.use(server.models());
-    EXPECT_FALSE(looping.optimize(examples, exact_match(), {.steps = 3, .dry_run = true})) << "nothing to optimize";
+    EXPECT_FALSE(looping.optimize(examples, exact_match(), {.generations = 3, .dry_run = true}))
+        << "nothing to optimize";
     EXPECT_EQ(server.asked().size(), 0U);
 }
 
@@ -108,7 +109,7 @@ TEST_P(text_population, searches_and_ablations_ask_the_systems_models) {
     const Metric close([](const Value& answer, const Value&) { return -std::abs(std::stod(*answer.text()) - 0.3); });
     const std::vector<Example> examples{{{{"x", "q"}}, 0}};
     const OptimizeOptions options{.evolution = {.population = 10, .sigma = 0.2F, .learning_rate = 0.2F, .seed = 1},
-                                  .steps = 8};
+                                  .generations = 8};
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, system.optimize(examples, close, options));
     EXPECT_GT(outcome.best_reward, -0.3) << "from -0.6";
     EXPECT_EQ(outcome.cost.host_calls + 1, system.models()->counts().calls) << "and one while it was traced";

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rewards of a small language model, as examples/10_transformer.cpp has it: the same bits on each device, by the exact
-// twins, and, of the centre, by one call.
+// twins, and, of the mean, by one call.
 #include <fmt/format.h>
 
 #include <numeric>
 #include <set>
 #include <string_view>
 
-#include "population_twin.hpp"
+#include "exact_twin.hpp"
 #include "scored_example.hpp"
 #include "yolk/hyper/system.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -78,7 +78,7 @@ std::vector<Example> two_windows() {
 }
 
 TEST_P(transformer, rewards_have_the_twins_bits) {
-    constexpr std::uint32_t kMembers = 5;  // the centre and two pairs
+    constexpr std::uint32_t kMembers = 5;  // the mean and two pairs
     System system = language_model();
     const std::vector<Example> examples = two_windows();
     const Metric metric = sequence_cross_entropy();
@@ -88,7 +88,7 @@ TEST_P(transformer, rewards_have_the_twins_bits) {
     }
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(system.parameters()));
     const Perturbations around{.table = space.table,
-                               .centre = space.centre,
+                               .mean = space.mean,
                                .when = {.seed = 42, .generation = 2, .time = 2, .sigma = 0.05F},
                                .first_member = -1,
                                .members = kMembers};
@@ -97,7 +97,7 @@ TEST_P(transformer, rewards_have_the_twins_bits) {
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs twin,
                          population::PopulationTwin(nullptr, set).evaluate(question, {.count = kMembers}, nullptr));
     ASSERT_OK_AND_ASSIGN(auto evaluator,
-                         PopulationEvaluator::create({.dispatcher = &dispatcher()}, scored, system.parameters(), {}));
+                         PopulationEvaluator::create({.devices = dispatcher()}, scored, system.parameters(), {}));
     EXPECT_EQ(evaluator.fallbacks(), std::vector<std::string>{}) << "all of it runs on the device";
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs given, evaluator.evaluate(around));
     EXPECT_EQ(given.values, twin.values);

@@ -101,9 +101,9 @@ TEST(without_any_device, a_search_goes_on_from_its_checkpoint) {
                          whole.system.optimize(whole.examples, whole.metric, exact_options()));
     OptimizeOptions options = exact_options();
     options.checkpoint = path;
-    options.steps = 7;
+    options.generations = 7;
     ASSERT_OK(parts.system.optimize(parts.examples, parts.metric, options));
-    options.steps = exact_options().steps;
+    options.generations = exact_options().generations;
     options.resume = true;
     Task again = temperature_task();
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome resumed, again.system.optimize(again.examples, again.metric, options));

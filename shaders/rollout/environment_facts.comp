@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the host asks of an environment that is compiled at run time (docs/environments.md). Never dispatched: the
-// compiler evaluates the constants and lays out State, and shaders/src/environment_inspection.cpp reads both, and every
+// compiler evaluates the constants and lays out State, and shaders/src/environments/environment_inspection.cpp reads both, and every
 // instruction of the environment's functions, from the module. One name of the interface per line, in this order: an
-// error in a line is told as that name's (shaders/src/environment_messages.cpp).
+// error in a line is told as that name's (shaders/src/environments/environment_messages.cpp).
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require

@@ -54,7 +54,12 @@ eval "\"$compiler\" -std=c++20 \"\$work/consumer/consumer.cpp\" -o \"\$work/by_p
   fail "the program is not built with pkg-config: $(tail -n 20 "$work/said.txt")"
 [ "$("$work/by_pkg_config")" = 25 ] || fail "built with pkg-config it does not print 25"
 ! objdump -p "$work/by_pkg_config" | grep -q 'NEEDED.*libmpi' || fail "a program without train is linked with MPI"
+for part in context train; do
+  ! pkg-config --libs "yolk-$part" | grep -E -e '-l(sqlite3|curl|z|yolk_autotune|yolk_oracle)( |$)' ||
+    fail "yolk-$part.pc names what only tuning and systems need"
+done
 flags=$(pkg-config --libs yolk)
+grep -q -e '-lsqlite3' <<<"$flags" || fail "yolk.pc does not name SQLite: the check above finds nothing"
 for archive in "$tree"/lib/libyolk_*.a; do
   archive=${archive##*/lib}
   grep -qw -e "-l${archive%.a}" <<<"$flags" || fail "yolk.pc does not name $archive"

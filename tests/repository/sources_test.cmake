@@ -20,7 +20,8 @@ expect(reads_by_itself "${head}#include <fstream>\n" "core/src/a.cpp opens a pat
 expect(opens_by_itself "${head}int f(const char* p) { return ::open(p, 0); }\n" "opens a path by itself")
 expect(c_stream "${head}auto f(const char* p) { return std::fopen(p, p); }\n" "opens a path by itself")
 expect(other_open "${head}auto f(P p) { return TuningFile::open(p); }\n" "")
-file(WRITE ${WORK}/place/core/src/file.cpp "${head}int f(const char* p) { return ::open(p, 0); }\n")
+file(REMOVE_RECURSE ${WORK}/place)
+file(WRITE ${WORK}/place/core/src/files/file.cpp "${head}int f(const char* p) { return ::open(p, 0); }\n")
 file(WRITE ${WORK}/place/core/tests/a_test.cpp "${head}#include <fstream>\n")
 run_check(place "")
 set(own native)  # apart, for the check reads this file, too

@@ -4,7 +4,7 @@
 
 # Modules with device tests. Not cli and testing, nor the topic below: they start processes, which would be on this machine's
 # libc again.
-test_modules=(runtime primitives oracle evolve autotune hyper train)
+test_modules=(runtime context primitives oracle evolve autotune hyper train)
 tests_left_out='process_of_hanging.*'
 
 # The validation layer of Debian 12 (1.3.239) does not know what the driver offers (VK_KHR_cooperative_matrix) and warns at every

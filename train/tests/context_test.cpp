@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "temporary_folder.hpp"
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/testing/device_test.hpp"
 #include "yolk/train/train.hpp"
 

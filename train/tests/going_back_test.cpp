@@ -186,10 +186,10 @@ TEST_F(going_back, is_not_needed_where_another_device_can_resume) {
     run.generations = 6;
     ASSERT_OK_AND_ASSIGN(const std::vector<std::string> hashes, train_twin(run));
     run.resume = true;
-    const std::array all_wrong{devices_[1]};
+    const std::vector<Device> all_wrong{devices_[1]};
     EXPECT_TRUE(expect_error(train(all_wrong, run), ErrorKind::Failed, "Replaying generation 0 of"));
     run.audit = 1.0;
-    const std::array wrong_first{devices_[1], devices_[0]};
+    const std::vector<Device> wrong_first{devices_[1], devices_[0]};
     ::testing::internal::CaptureStderr();
     const Result<TrainOutcome> resumed = train(wrong_first, run);
     const std::string said = ::testing::internal::GetCapturedStderr();
@@ -214,7 +214,7 @@ TEST_F(going_back, from_a_divergence_takes_a_device_that_is_left) {
     run.hash_every = 0;
     run.audit = 0.0;
     std::uint32_t good = 0;
-    const std::array devices{mortal, right()};
+    const std::vector<Device> devices{mortal, right()};
     const Result<TrainOutcome> outcome = train(devices, run, [&](const GenerationReport& report) {
         good = report.generation + 1;
         if (report.generation == 0) faults_->fail_nth_call(1, testing::FaultKind::DeviceLost);

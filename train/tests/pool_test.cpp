@@ -22,7 +22,7 @@ class pool : public ::testing::Test {
    protected:
     /// Before any fault injector, which can fail only devices that are made after it.
     void SetUp() override { static_cast<void>(both()); }
-    static std::array<Device, 2> both() { return {testing::other_device().device, testing::first_device().device}; }
+    static std::vector<Device> both() { return {testing::other_device().device, testing::first_device().device}; }
     [[nodiscard]] TrainOptions options(const std::string& folder) const {
         return {.evolution = {.population = 64, .seed = 3},
                 .network = {.widths = {4, 8, 2}},
@@ -87,7 +87,7 @@ TEST_F(pool, a_lost_device_is_told_and_training_ends_in_the_same_bits) {
     ASSERT_OK_AND_ASSIGN(const Device mortal,
                          Device::create(testing::instance(), testing::device_index(testing::first_device_name())));
     ASSERT_OK(probe(mortal));
-    const std::array devices{mortal, both()[0]};
+    const std::vector<Device> devices{mortal, both()[0]};
     ASSERT_OK_AND_ASSIGN(const TrainOutcome outcome,
                          train(devices, options("lost"), [&](const GenerationReport& report) {
                              if (report.generation == 0) faults.fail_nth_call(2, testing::FaultKind::DeviceLost);
@@ -153,7 +153,7 @@ TEST_F(pool, a_wrong_update_is_found_and_the_bits_stay) {
     TrainOptions audited = options("wrong");
     audited.audit = 1.0;
     audited.evolution.optimizer = OptimizerRule::Momentum;  // a kernel that was not made yet
-    const std::array devices{mortal, both()[0]};
+    const std::vector<Device> devices{mortal, both()[0]};
     ASSERT_OK_AND_ASSIGN(const TrainOutcome outcome, train(devices, audited));
     TrainOptions momentum = options("");
     momentum.evolution.optimizer = OptimizerRule::Momentum;
@@ -183,7 +183,7 @@ TEST_F(pool, policies_are_evaluated_on_devices_that_are_not_exact) {
     ASSERT_OK(probe(inexact));
     ASSERT_NE(inexact.findings().inexact_reason, "");
     ASSERT_OK(evaluate_policy(inexact, outcome.policy, {.episodes = 33}));
-    const std::array devices{both()[0], inexact};
+    const std::vector<Device> devices{both()[0], inexact};
     ::testing::internal::CaptureStderr();
     const Result<EvalOutcome> together = evaluate_policy(devices, outcome.policy, {.episodes = 33});
     const std::string said = ::testing::internal::GetCapturedStderr();
@@ -198,8 +198,7 @@ TEST_F(pool, bad_input_is_refused) {
     EXPECT_TRUE(expect_error(train(both()[0], bad), ErrorKind::BadInput, "there is one device"));
     bad.evolution.determinism = Determinism::Fast;
     EXPECT_TRUE(expect_error(train(both(), bad), ErrorKind::BadInput, "in fast mode"));
-    EXPECT_TRUE(
-        expect_error(train(std::span<const Device>(), options("")), ErrorKind::BadInput, "at least one device"));
+    EXPECT_TRUE(expect_error(train(std::vector<Device>(), options("")), ErrorKind::BadInput, "at least one device"));
 }
 
 }  // namespace

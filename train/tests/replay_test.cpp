@@ -82,7 +82,7 @@ TEST_P(replaying, gives_the_hash_of_every_generation_on_any_device_and_on_the_ho
             EXPECT_EQ(here.generation, g);
             EXPECT_EQ(here.differs_from, std::nullopt);
         }
-        ASSERT_OK_AND_ASSIGN(const ReplayOutcome host, replay_twin(options.out / "log.yolk"));
+        ASSERT_OK_AND_ASSIGN(const ReplayOutcome host, replay(evolve::Devices::none(), options.out / "log.yolk"));
         EXPECT_EQ(host.state_hash, hashes.back());
         EXPECT_EQ(host.generations_in_log, kGenerations);
         EXPECT_EQ(host.task, "cartpole");
@@ -101,7 +101,8 @@ TEST_P(replaying, in_fast_mode_makes_the_same_update) {
         ASSERT_OK_AND_ASSIGN(const ReplayOutcome again, replay(device(), options.out));
         EXPECT_EQ(again.state_hash, hashes.back());
         EXPECT_EQ(again.differs_from, std::nullopt);
-        EXPECT_TRUE(expect_error(replay_twin(options.out), ErrorKind::BadInput, "Only exact determinism has a twin"));
+        EXPECT_TRUE(expect_error(replay(evolve::Devices::none(), options.out), ErrorKind::BadInput,
+                                 "Only exact determinism has a twin"));
     }
 }
 // The first device's z-scores on another: within the kernel's tolerance, and told where they are not the same bits.
@@ -121,7 +122,7 @@ TEST_P(replaying, generation_0_is_the_beginning) {
     ASSERT_OK(run(logged_run_options(file("out"))));
     ASSERT_OK_AND_ASSIGN(const ReplayOutcome begin,
                          replay(device(), file("out"), {.generation = 0, .out = file("begin")}));
-    ASSERT_OK_AND_ASSIGN(const ReplayOutcome host, replay_twin(file("out"), {.generation = 0}));
+    ASSERT_OK_AND_ASSIGN(const ReplayOutcome host, replay(evolve::Devices::none(), file("out"), {.generation = 0}));
     EXPECT_EQ(begin.state_hash, host.state_hash);
     EXPECT_TRUE(begin.checkpoint.empty());
     ASSERT_OK_AND_ASSIGN(const Policy policy, load_policy(begin.policy));
@@ -178,7 +179,7 @@ Result<ReplayOutcome> replay_changed(const std::filesystem::path& from, const st
     logged.generation = header.first_generation;
     logged.shaped.integer_weights.resize(header.weight_count);
     YOLK_TRY_VOID(writer.append(logged));
-    return replay_twin(to);
+    return replay(evolve::Devices::none(), to);
 }
 std::string& setting_of(evolve::RunLogHeader& header, const std::string& name) {
     return std::ranges::find(header.settings, name, &Settings::value_type::first)->second;
@@ -190,11 +191,13 @@ TEST(replay_log_file, bad_ones_are_refused_in_words) {
     options.generations = 1;
     ASSERT_OK(train(::yolk::testing::first_device().device, options));
     const std::filesystem::path log = options.out / "log.yolk";
-    EXPECT_TRUE(expect_error(replay_twin(folder.path()), ErrorKind::Io, "There is no log"));
-    EXPECT_TRUE(expect_error(replay_twin(options.out / "checkpoint.yolk"), ErrorKind::BadInput, "is not the log"));
-    EXPECT_TRUE(expect_error(replay_twin(log, {.generation = 2}), ErrorKind::BadInput,
+    EXPECT_TRUE(expect_error(replay(evolve::Devices::none(), folder.path()), ErrorKind::Io, "There is no log"));
+    EXPECT_TRUE(expect_error(replay(evolve::Devices::none(), options.out / "checkpoint.yolk"), ErrorKind::BadInput,
+                             "is not the log"));
+    EXPECT_TRUE(expect_error(replay(evolve::Devices::none(), log, {.generation = 2}), ErrorKind::BadInput,
                              "ends after generation 1; generation 2 was asked for"));
-    EXPECT_TRUE(expect_error(replay_twin(log, {.out = options.out}), ErrorKind::BadInput, "of the log itself"));
+    EXPECT_TRUE(expect_error(replay(evolve::Devices::none(), log, {.out = options.out}), ErrorKind::BadInput,
+                             "of the log itself"));
     const auto changed = [&](const std::string& part, const std::function<void(evolve::RunLogHeader&)>& change) {
         EXPECT_TRUE(expect_error(replay_changed(log, folder.path() / "changed", change), ErrorKind::BadInput, part));
     };

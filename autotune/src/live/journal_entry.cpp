@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "yolk/autotune/tune_live.hpp"
-#include "yolk/autotune/tuning_transfer.hpp"
+#include "yolk/context/tuning_transfer.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"

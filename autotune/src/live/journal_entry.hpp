@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "yolk/autotune/tuning_file.hpp"
+#include "yolk/context/tuning_file.hpp"
 #include "yolk/core/json_fwd.hpp"
 
 namespace yolk::autotune {

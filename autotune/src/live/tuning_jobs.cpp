@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "yolk/autotune/last_run.hpp"
-#include "yolk/autotune/tuning_key.hpp"
+#include "yolk/context/tuning_key.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/printable.hpp"
 #include "yolk/oracle/named_problem.hpp"

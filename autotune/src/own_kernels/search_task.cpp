@@ -6,7 +6,7 @@
 
 #include "search_messages.hpp"
 #include "user_kernel_search.hpp"
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 
 namespace yolk::autotune {
 namespace {

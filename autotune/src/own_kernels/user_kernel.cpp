@@ -9,7 +9,7 @@
 
 #include "shader_language.hpp"
 #include "user_kernel_impl.hpp"
-#include "yolk/autotune/knob_value.hpp"
+#include "yolk/context/knob_value.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/hash.hpp"
 #include "yolk/core/json.hpp"

@@ -31,7 +31,7 @@ struct Binary {
     int rank;  ///< binds tighter where it is larger
 };
 /// Longer signs before those that they begin with.
-constexpr std::array kBinaries{
+constexpr std::array kBinaryOperators{
     Binary{"||", Op::Or, 1},        Binary{"or", Op::Or, 1},           Binary{"&&", Op::And, 2},
     Binary{"and", Op::And, 2},      Binary{"==", Op::Equal, 3},        Binary{"!=", Op::Unequal, 3},
     Binary{"<=", Op::LessEqual, 4}, Binary{">=", Op::GreaterEqual, 4}, Binary{"<", Op::Less, 4},
@@ -98,8 +98,8 @@ class Parser {
         YOLK_TRY(std::size_t left, binary(rank + 1));
         while (true) {
             const auto* const found =
-                std::ranges::find_if(kBinaries, [&](const Binary& b) { return b.rank == rank && take(b.sign); });
-            if (found == kBinaries.end()) return left;
+                std::ranges::find_if(kBinaryOperators, [&](const Binary& b) { return b.rank == rank && take(b.sign); });
+            if (found == kBinaryOperators.end()) return left;
             YOLK_TRY(const std::size_t right, binary(rank + 1));
             left = add({.op = found->op, .operands = {left, right}});
         }

@@ -10,8 +10,8 @@
 
 #include "yolk/autotune/race.hpp"
 #include "yolk/autotune/surface.hpp"
-#include "yolk/autotune/tuning_key.hpp"
-#include "yolk/autotune/tuning_transfer.hpp"
+#include "yolk/context/tuning_key.hpp"
+#include "yolk/context/tuning_transfer.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/printable.hpp"

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "yolk/autotune/architecture.hpp"
 #include "yolk/autotune/live_surface.hpp"
 #include "yolk/autotune/portfolio.hpp"
 #include "yolk/autotune/user_kernel.hpp"
+#include "yolk/context/architecture.hpp"
 #include "yolk/oracle/named_problem.hpp"
 #include "yolk/runtime/probe.hpp"
 

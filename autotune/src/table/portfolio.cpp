@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "yolk/autotune/tuning_transfer.hpp"
+#include "yolk/context/tuning_transfer.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 

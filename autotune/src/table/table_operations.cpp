@@ -7,8 +7,8 @@
 #include <ranges>
 #include <string>
 
-#include "yolk/autotune/tuning_transfer.hpp"
 #include "yolk/autotune/user_kernel.hpp"
+#include "yolk/context/tuning_transfer.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/printable.hpp"
 

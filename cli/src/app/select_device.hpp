@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "options.hpp"
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/device.hpp"
 

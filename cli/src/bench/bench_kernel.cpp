@@ -17,7 +17,7 @@
 #include "output.hpp"
 #include "progress.hpp"
 #include "select_device.hpp"
-#include "yolk/autotune/tuning_transfer.hpp"
+#include "yolk/context/tuning_transfer.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/oracle/family.hpp"
@@ -111,7 +111,7 @@ Json outcome_json(const ProblemOnDevice& on, const std::vector<Measured>& measur
     const oracle::Work work = on.problem.work();
     const TuningSpace space = on.problem.space(on.device.info());
     const auto named = [&space](const Measured& m) {
-        return autotune::configuration_json(autotune::stored_configuration(space, m.configuration));
+        return configuration_json(stored_configuration(space, m.configuration));
     };
     Json wrong = Json::array();
     for (const Measured& m : measured) {

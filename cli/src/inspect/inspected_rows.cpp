@@ -10,8 +10,8 @@
 #include <variant>
 
 #include "output.hpp"
-#include "yolk/autotune/tuning_transfer.hpp"
 #include "yolk/autotune/user_kernel.hpp"
+#include "yolk/context/tuning_transfer.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -105,7 +105,7 @@ InspectedCandidate candidate_of(const DeviceInfo& info, const oracle::Problem& p
     } else {
         // Behind the fields a problem's name has what its inputs are, which no pipeline depends on.
         candidate.shape.resize(std::min(candidate.shape.find(", "), candidate.shape.size()));
-        candidate.configuration = autotune::configuration_json(autotune::stored_configuration(space, configuration));
+        candidate.configuration = configuration_json(stored_configuration(space, configuration));
     }
     return candidate;
 }

@@ -26,7 +26,9 @@ struct LogFields {
     const char* policy;
 };
 constexpr LogFields kTrainingFields{"generation", "evaluations", "mean_return", "policy_return"};
-constexpr LogFields kSystemFields{"step", "metric_calls", "mean", "centre"};
+constexpr LogFields kSystemFields{"generation", "metric_calls", "mean", "unperturbed"};
+/// Of a search by an earlier version.
+constexpr LogFields kOlderSystemFields{"step", "metric_calls", "mean", "centre"};
 
 Error foreign_log(const LearningLog& log) {
     return bad_input(
@@ -79,7 +81,7 @@ class LogReader {
     explicit LogReader(LearningLog& log)
         : log_(log), fields_(log.kind == LearningLogKind::Training ? kTrainingFields : kSystemFields) {}
 
-    /// The last line of a system's log holds totals; it is not a step.
+    /// The last line of a system's log holds totals; it is not a generation.
     Result<void> add(const Json& line, std::size_t number) {
         if (!line.is_object()) return damaged_log(log_, number, "is not a JSON object");
         if (log_.kind == LearningLogKind::System && (line.contains("stopped_by") || is_of_prompts(line))) return {};
@@ -87,6 +89,7 @@ class LogReader {
             begin_round(line);
             return {};
         }
+        if (log_.kind == LearningLogKind::System && line.contains("step")) fields_ = kOlderSystemFields;
         const auto generation = line.find(fields_.generation);
         if (generation == line.end() || !generation->is_number_unsigned())
             return damaged_log(log_, number, fmt::format("has no {}", fields_.generation));
@@ -124,7 +127,7 @@ class LogReader {
     static bool is_of_prompts(const Json& line) {
         return line.contains("search") || (line.contains("iteration") && line.contains("kind"));
     }
-    /// Another search of numbers, whose steps count from 0 again.
+    /// Another search of numbers, whose generations count from 0 again.
     void begin_round(const Json& settings) {
         const Json population = settings.value("population", Json());
         if (population.is_number_unsigned()) log_.population = population.get<std::uint64_t>();

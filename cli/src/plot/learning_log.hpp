@@ -17,7 +17,7 @@ struct LearningPoint {
     double evaluations = 0.0;      ///< in all, up to and with this one; of a system its metric calls
     double seconds = 0.0;          ///< since the start; the processes of a resumed run are added up
     double mean = 0.0;             ///< of the population
-    double policy = 0.0;           ///< of the unperturbed policy, or of a system's centre
+    double policy = 0.0;           ///< of the unperturbed policy, or of a system's mean
 };
 
 enum class LearningLogKind { Training, System };

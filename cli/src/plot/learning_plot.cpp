@@ -48,7 +48,7 @@ std::string across_label(LearningAxis axis, LearningLogKind kind) {
         case LearningAxis::Seconds: return "seconds";
         case LearningAxis::Generation: break;
     }
-    return trained ? "generations" : "steps";
+    return "generations";
 }
 
 /// "runs/seed1" for "runs/seed1/metrics.jsonl": the folder is what a user named.

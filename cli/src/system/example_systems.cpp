@@ -93,7 +93,7 @@ OptimizeOptions settings(std::uint32_t steps, std::uint32_t population, float si
     options.evolution.population = population;
     options.evolution.sigma = sigma;
     options.evolution.learning_rate = learning_rate;
-    options.steps = steps;
+    options.generations = steps;
     return options;
 }
 
@@ -106,6 +106,15 @@ std::span<const ExampleSystemInfo> example_systems() {
          {"temperature", "One number of a host function", settings(20, 20, 0.1F, 0.1F), &make_temperature},
          {"greeting", "One text of a host function (try parameters, and ablate --how zero)", {}, &make_greeting}}};
     return systems;
+}
+
+MakeSystemTask task_of(const ExampleSystemInfo& info) {
+    const auto made = std::make_shared<std::unique_ptr<ExampleSystem>>();
+    return [made, &info]() -> Result<SystemTask> {
+        *made = info.make();
+        ExampleSystem& example = **made;
+        return SystemTask{.system = &example.system, .examples = example.examples, .metric = &example.metric};
+    };
 }
 
 }  // namespace yolk::cli

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "system_commands.hpp"
 #include "yolk/hyper/metric.hpp"
 #include "yolk/hyper/optimize.hpp"
 #include "yolk/hyper/system.hpp"
@@ -27,5 +28,7 @@ struct ExampleSystemInfo {
 };
 /// xor, rotation, temperature, greeting.
 [[nodiscard]] std::span<const ExampleSystemInfo> example_systems();
+/// Keeps what it made last.
+[[nodiscard]] MakeSystemTask task_of(const ExampleSystemInfo& info);
 
 }  // namespace yolk::cli

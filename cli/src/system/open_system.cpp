@@ -24,11 +24,12 @@ Result<void> open_pool(OpenSystem& open, const SystemFlags& flags, const evolve:
                          flags.audit, devices.front().info().name);
     }
     if (speaks_for_ranks()) open.remember.emplace(devices);
-    YOLK_TRY(open.devices, evolve::DevicePool::create(devices, {.determinism = options.determinism,
-                                                                .audit = flags.audit,
-                                                                .audits_alone = audits_alone,
-                                                                .seed = options.seed}));
-    open.task.system->use(*open.devices);
+    YOLK_TRY(evolve::DevicePool pool, evolve::DevicePool::create(devices, {.determinism = options.determinism,
+                                                                           .audit = flags.audit,
+                                                                           .audits_alone = audits_alone,
+                                                                           .seed = options.seed}));
+    const evolve::Devices together(std::move(pool));
+    open.task.system->use(ranks() == nullptr ? together : together.with(*ranks()));
     return {};
 }
 
@@ -36,18 +37,22 @@ Result<void> open_one(OpenSystem& open, const SystemFlags& flags) {
     Result<Context> context = open_context(flags.common);
     // A system without tensor work needs none; one that does says so when it comes to it.
     if (!context && flags.common.device.empty()) return {};
-    YOLK_TRY(open.context, std::move(context));
-    open.remember.emplace(open.context->device());
-    open.task.system->use(*open.context);
+    if (!context) return std::move(context).error();
+    open.remember.emplace(context->device());
+    open.task.system->use(*context);
     return {};
 }
 
 }  // namespace
 
+Option* add_load_flag(App& app, SystemFlags& flags) {
+    return app.add_option("--load", flags.load, "Begin with the parameters of this file")->type_name("FILE");
+}
+
 void add_system_flags(App& app, SystemFlags& flags) {
     add_device_flag(app, flags.common);
     add_output_flags(app, flags.common);
-    app.add_option("--load", flags.load, "Begin with the parameters of this file")->type_name("FILE");
+    add_load_flag(app, flags);
 }
 
 void add_population_flags(App& app, PopulationFlags& flags) {
@@ -64,7 +69,7 @@ Result<std::unique_ptr<OpenSystem>> open_system(const MakeSystemTask& make, cons
     auto open = std::make_unique<OpenSystem>();
     YOLK_TRY(open->task, make());
     const bool is_pooled = !flags.devices.empty() || ranks() != nullptr;
-    YOLK_TRY_VOID(is_pooled ? open_pool(*open, flags, options) : open_one(*open, flags));
+    if (!flags.on_host) YOLK_TRY_VOID(is_pooled ? open_pool(*open, flags, options) : open_one(*open, flags));
     if (open->task.examples.empty()) return bad_input("The system has no examples, so there is nothing to do.");
     // Registers what the function calls.
     if (calls || !flags.load.empty()) YOLK_TRY_VOID(open->task.system->trace(open->task.examples.front(), 0));

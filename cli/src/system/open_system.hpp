@@ -9,18 +9,19 @@
 #include "last_run.hpp"
 #include "options.hpp"
 #include "system_commands.hpp"
-#include "yolk/autotune/context.hpp"
-#include "yolk/evolve/device_pool.hpp"
 #include "yolk/evolve/options.hpp"
 
 namespace yolk::cli {
 
 struct SystemFlags {
     CommonFlags common;
-    std::string devices;  ///< of --devices; empty: the one device of `common`
+    bool on_host = false;  ///< no device is opened
+    std::string devices;   ///< of --devices; empty: the one device of `common`
     double audit = 0.0;
     std::string load;  ///< a file of save; empty: none
 };
+Option* add_load_flag(App& app, SystemFlags& flags);
+/// --load, the device's and the output's.
 void add_system_flags(App& app, SystemFlags& flags);
 
 /// Of commands that evaluate populations.
@@ -31,8 +32,6 @@ void add_population_flags(App& app, PopulationFlags& flags);
 /// Its hyperfunctions are registered, as a rule.
 struct OpenSystem {
     SystemTask task;
-    std::optional<Context> context;
-    std::optional<evolve::DevicePool> devices;  ///< in place of the context
     std::optional<RememberShapes> remember;
 };
 /// `options` of the search, where there may be one. In a process that has joined others (ranks.hpp) on the devices of

@@ -28,12 +28,13 @@ struct OptimizeFlags : PopulationFlags {
     std::string out, log;
 };
 
-void show_step(const hyper::StepReport& report, std::uint32_t steps) {
+void show_generation(const hyper::GenerationReport& report, std::uint32_t generations) {
     const std::string held_out = report.held_out ? fmt::format(", held out {}", reward_text(*report.held_out)) : "";
     const std::string failed = report.failed > 0 ? fmt::format(", {} failed", report.failed) : "";
-    const std::string line = fmt::format("step {}/{}, reward {}, population mean {}, best {}{}{}, {:.1f} s",
-                                         report.step + 1, steps, reward_text(report.centre), reward_text(report.mean),
-                                         reward_text(report.best), held_out, failed, report.seconds);
+    const std::string line =
+        fmt::format("generation {}/{}, reward {}, population mean {}, best {}{}{}, {:.1f} s", report.generation + 1,
+                    generations, reward_text(report.unperturbed), reward_text(report.mean), reward_text(report.best),
+                    held_out, failed, report.seconds);
     if (!output_is_terminal()) return print_line(line);
     print_text("\r\033[K" + line.substr(0, std::max(terminal_columns(), 2U) - 1));
 }
@@ -64,16 +65,16 @@ void print_rank_shares(const hyper::OptimizeOutcome& outcome) {
                    100.0 * static_cast<double>(share.members) / all, share.seconds);
     }
     if (outcome.ranks.empty()) return;
-    const std::uint64_t steps = std::max(1U, outcome.steps);
-    print_line("rank 0 sent {} and received {} per step", bytes_text(outcome.traffic.sent_bytes / steps),
-               bytes_text(outcome.traffic.received_bytes / steps));
+    const std::uint64_t generations = std::max(1U, outcome.generations);
+    print_line("rank 0 sent {} and received {} per generation", bytes_text(outcome.traffic.sent_bytes / generations),
+               bytes_text(outcome.traffic.received_bytes / generations));
 }
 
 void print_optimize_outcome(const hyper::OptimizeOutcome& outcome) {
-    if (outcome.resumed_from > 0) print_line("went on from step {}", outcome.resumed_from);
-    print_line("reward {} from {} after {} steps (stopped by {}), {} metric calls, {} host calls, {} dispatches",
-               reward_text(outcome.best_reward), reward_text(outcome.start_reward), outcome.steps, outcome.stopped_by,
-               outcome.cost.metric_calls, outcome.cost.host_calls, outcome.cost.dispatches);
+    if (outcome.resumed_from > 0) print_line("went on from generation {}", outcome.resumed_from);
+    print_line("reward {} from {} after {} generations (stopped by {}), {} metric calls, {} host calls, {} dispatches",
+               reward_text(outcome.best_reward), reward_text(outcome.start_reward), outcome.generations,
+               outcome.stopped_by, outcome.cost.metric_calls, outcome.cost.host_calls, outcome.cost.dispatches);
     if (outcome.held_out_best) {
         print_line("held out: {} from {}", reward_text(*outcome.held_out_best),
                    reward_text(outcome.held_out_start.value_or(0.0)));
@@ -142,14 +143,13 @@ Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& given)
     if (!flags.out.empty()) options.checkpoint = path_beside(flags.out, ".checkpoint");
     const bool is_run_of_generations = !options.gradient && !options.text;
     if (!flags.out.empty() && is_run_of_generations) options.run_log = path_beside(flags.out, ".log.yolk");
-    options.exchange = ranks();
     const bool saves = !flags.out.empty() && !options.dry_run && speaks_for_ranks();
     // Before the work whose result the file is to hold.
     YOLK_TRY(const WriterLock lock, with_all_ranks(saves ? lock_result_file(flags.out) : WriterLock()));
     const bool human = !flags.common.json && !flags.common.quiet;
     const InterruptGuard interrupt;
-    options.on_step = [&](const hyper::StepReport& report) {
-        if (human) show_step(report, options.steps);
+    options.on_generation = [&](const hyper::GenerationReport& report) {
+        if (human) show_generation(report, options.generations);
         if (flags.common.json && !flags.common.quiet) print_json(to_json(report));
         return !InterruptGuard::requested();
     };
@@ -161,7 +161,7 @@ Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& given)
         };
     }
     const Result<hyper::OptimizeOutcome> outcome = task.system->optimize(task.examples, *task.metric, options);
-    if (human && output_is_terminal() && outcome && outcome->steps > 0) print_line("");
+    if (human && output_is_terminal() && outcome && outcome->generations > 0) print_line("");
     if (!outcome) return outcome.error();
     return speaks_for_ranks() ? save_and_print(*open, flags, *outcome) : 0;
 }
@@ -169,13 +169,15 @@ Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& given)
 }  // namespace
 
 void add_optimize_flags(App& app, hyper::OptimizeOptions& o) {
-    add_number(app, "--steps", o.steps, "Steps at most")->default_str(fmt::format("{}", o.steps));
-    add_evolution_flags(app, o.evolution, {.members = "Candidates", .generation = "step", .freeze = "Hyperfunction"});
-    add_number(app, "--examples-per-step", o.examples_per_step,
-               "Examples that each step is evaluated on, drawn without replacement; 0: all")
+    add_number(app, "--generations", o.generations, "Generations at most")
+        ->default_str(fmt::format("{}", o.generations));
+    add_evolution_flags(app, o.evolution,
+                        {.members = "Candidates", .generation = "generation", .freeze = "Hyperfunction"});
+    add_number(app, "--examples-per-generation", o.examples_per_generation,
+               "Examples that each generation is evaluated on, drawn without replacement; 0: all")
         ->default_str("0");
     add_number(app, "--held-out-every", o.held_out_every,
-               "Steps between two looks at held-out examples, where there are any; 0: at the start and the end")
+               "Generations between two looks at held-out examples, where there are any; 0: at the start and the end")
         ->default_str("1");
     add_number(app, "--samples", o.samples_per_example, "Evaluations of each candidate, averaged")
         ->default_str(fmt::format("{}", o.samples_per_example));
@@ -223,7 +225,7 @@ Command add_optimize_command(App& app, const MakeSystemTask& make, const hyper::
     const Option* const dry =
         command->add_flag("--dry-run", flags->options.dry_run, "Report the cost without searching");
     command->group(without(dry), [&] {
-        command->add_option("--log", flags->log, "JSON lines: steps, then calls and latencies per hyperfunction")
+        command->add_option("--log", flags->log, "JSON lines: generations, then calls and latencies per hyperfunction")
             ->type_name("FILE");
         const Option* const out =
             command
@@ -233,10 +235,11 @@ Command add_optimize_command(App& app, const MakeSystemTask& make, const hyper::
                 ->type_name("FILE");
         command->group(with(out), [&] {
             add_number(*command, "--checkpoint-every", flags->options.checkpoint_every,
-                       "Steps between two checkpoints, FILE.checkpoint; 0: one at the end, interrupted or not")
+                       "Generations between two checkpoints, FILE.checkpoint; 0: one at the end, interrupted or not")
                 ->default_str("10");
-            command->add_flag("--resume", flags->options.resume,
-                              "Go on from FILE.checkpoint with the same settings; --steps and --budget may be others");
+            command->add_flag(
+                "--resume", flags->options.resume,
+                "Go on from FILE.checkpoint with the same settings; --generations and --budget may be others");
         });
     });
     add_system_flags(*command, *flags);

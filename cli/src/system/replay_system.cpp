@@ -3,14 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
-#include <optional>
-#include <string>
 
-#include "open_system.hpp"
 #include "optimize_command.hpp"
 #include "output.hpp"
+#include "select_device.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/core/printable.hpp"
@@ -20,67 +17,98 @@
 namespace yolk::cli {
 namespace {
 
-struct ReplaySystemFlags : SystemFlags {
-    std::filesystem::path log;
-    std::uint32_t generation = 0;
-    const Option* generation_given = nullptr;
-    std::string out;
+/// Which system's, and what it is worth.
+struct ReplayedSystem {
+    std::string name{};
+    ReplayPlace place{};
+    hyper::SearchReplay replay{};
+    double reward = 0.0;
 };
 
-Json replay_json(const ReplaySystemFlags& flags, const hyper::System& system, const hyper::SearchReplay& replay,
-                 double reward) {
+Json replayed_json(const ReplayFlags& flags, const ReplayedSystem& system) {
+    const hyper::SearchReplay& replay = system.replay;
     Json json{{"log", flags.log.string()},
-              {"system", system.name()},
+              {"system", system.name},
+              {"device", system.place.device},
+              {"driver", system.place.driver},
+              {"seed", replay.seed},
+              {"population", replay.population},
               {"generations_in_log", replay.generations_in_log},
               {"torn_bytes", replay.torn_bytes},
               {"generation", replay.generation},
               {"state_hash", replay.state_hash},
               {"state_digest", replay.state_digest},
-              {"reward", reward},
-              {"file", flags.out}};
+              {"reward", system.reward},
+              {"file", flags.out.string()}};
     if (replay.differs_from) json["differs_from"] = *replay.differs_from;
     return json;
 }
 
-Result<int> run_replay_system(const MakeSystemTask& make, const ReplaySystemFlags& flags) {
-    YOLK_TRY(const std::unique_ptr<OpenSystem> open, open_system(make, flags));
-    const SystemTask& task = open->task;
-    std::optional<std::uint32_t> generation;
-    if (flags.generation_given->count() > 0) generation = flags.generation;
-    YOLK_TRY(const hyper::SearchReplay replay, hyper::replay(*task.system, task.examples, flags.log, generation));
-    if (replay.torn_bytes != 0) {
-        log_info(fmt::format("'{}' ends in {} bytes of a generation that was not finished; they were left out.",
-                             shown(flags.log), replay.torn_bytes));
-    }
-    if (replay.differs_from) {
-        log_warning(fmt::format(
-            "From generation {} on the states are not quite those of the search: the update of its fitness rule is the "
-            "same only within a tolerance on another device.",
-            *replay.differs_from));
-    }
-    YOLK_TRY(const hyper::Evaluation evaluation, task.system->evaluate(task.examples, *task.metric));
-    if (!flags.out.empty())
-        YOLK_TRY_VOID(hyper::save_state(*task.system, flags.out, {.scores = {{"reward", evaluation.reward}}}));
-    std::string text =
-        fmt::format("{}: generation {} of {} has a reward of {}, state {}", task.system->name(), replay.generation,
-                    replay.generations_in_log, reward_text(evaluation.reward), replay.state_hash);
-    if (!flags.out.empty()) text += fmt::format("\nsaved {}", shown(flags.out));
-    return print_outcome(flags.common.json, replay_json(flags, *task.system, replay, evaluation.reward), text);
+void print_replayed(const ReplayFlags& flags, const ReplayedSystem& system) {
+    const hyper::SearchReplay& replay = system.replay;
+    print_line("{}, seed {}, population {}: the log has {} generation{}", system.name, replay.seed, replay.population,
+               replay.generations_in_log, replay.generations_in_log == 1 ? "" : "s");
+    print_line("generation {}: state {}, by {}; its reward is {}", replay.generation, replay.state_hash,
+               system.place.device, reward_text(system.reward));
+    if (!flags.out.empty()) print_line("saved {}", shown(flags.out));
 }
 
 }  // namespace
 
+void add_replay_flags(App& app, ReplayFlags& flags, const ReplayHelp& help) {
+    app.add_option("log", flags.log, help.log)->required()->type_name("LOG");
+    flags.generation_given =
+        add_number(app, "--generation", flags.generation, "Generations to apply, 0 for the first values")
+            ->default_str("all");
+    app.add_option("--out", flags.out, help.out)->type_name(help.out_type);
+    const Option* const twin =
+        app.add_flag("--twin", flags.on_host, "On the host, by the exact twin, with no device; for exact runs");
+    app.group(without(twin), [&] { add_device_flag(app, flags.common); });
+    add_output_flags(app, flags.common);
+}
+
+ReplayPlace place_of(const Context& context) {
+    return {.device = context.device().info().name, .driver = driver_text(context.device().info())};
+}
+
+void note_what_is_odd(const std::filesystem::path& log, std::uint64_t torn_bytes,
+                      const std::optional<std::uint32_t>& differs_from) {
+    if (torn_bytes != 0) {
+        log_info(fmt::format("'{}' ends in {} bytes of a generation that was not finished; they were left out.",
+                             shown(log), torn_bytes));
+    }
+    if (differs_from) {
+        log_warning(
+            fmt::format("From generation {} on the states are not quite those of the run: the update of its fitness "
+                        "rule is the same only within a tolerance on another device.",
+                        *differs_from));
+    }
+}
+
+Result<int> replay_system(const MakeSystemTask& make, const ReplayFlags& flags) {
+    YOLK_TRY(const std::unique_ptr<OpenSystem> open, open_system(make, flags));
+    const SystemTask& task = open->task;
+    ReplayedSystem system{.name = task.system->name()};
+    if (open->context) system.place = place_of(*open->context);
+    YOLK_TRY(system.replay, hyper::replay(*task.system, task.examples, flags.log, flags.wanted()));
+    note_what_is_odd(flags.log, system.replay.torn_bytes, system.replay.differs_from);
+    YOLK_TRY(const hyper::Evaluation evaluation, task.system->evaluate(task.examples, *task.metric));
+    system.reward = evaluation.reward;
+    if (!flags.out.empty())
+        YOLK_TRY_VOID(hyper::save_state(*task.system, flags.out, {.scores = {{"reward", system.reward}}}));
+    return print_outcome(flags.common.json, replayed_json(flags, system), [&] { print_replayed(flags, system); });
+}
+
 Command add_replay_system_command(App& app, const MakeSystemTask& make) {
-    const auto flags = std::make_shared<ReplaySystemFlags>();
+    const auto flags = std::make_shared<ReplayFlags>();
     App* const command =
         app.add_subcommand("replay", "Rebuild the parameters after any generation of a search from its log");
-    command->add_option("log", flags->log, "The FILE.log.yolk of `optimize --out FILE`")->required()->type_name("LOG");
-    flags->generation_given =
-        add_number(*command, "--generation", flags->generation, "Generations to apply, 0 for the first parameters")
-            ->default_str("all");
-    command->add_option("--out", flags->out, "Save the system with these parameters here")->type_name("FILE");
-    add_system_flags(*command, *flags);
-    return {.app = command, .run = [flags, make] { return run_replay_system(make, *flags); }};
+    add_replay_flags(*command, *flags,
+                     {.log = "The FILE.log.yolk of `optimize --out FILE`",
+                      .out = "Save the system with these parameters here",
+                      .out_type = "FILE"});
+    add_load_flag(*command, *flags);
+    return {.app = command, .run = [flags, make] { return replay_system(make, *flags); }};
 }
 
 }  // namespace yolk::cli

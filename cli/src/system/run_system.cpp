@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "command_line.hpp"
+#include "replay_system.hpp"
 #include "system_commands.hpp"
 
 namespace yolk::cli {
@@ -13,8 +14,9 @@ int run_system(int argc, const char* const* argv, hyper::System& system, std::sp
     App app("A system of hyperfunctions, made better without gradients.", system.name());
     prepare(app);
     const SystemTask task{.system = &system, .examples = examples, .metric = &metric, .held_out = settings.held_out};
-    const std::vector<Command> commands = add_system_commands(
-        app, [&task]() -> Result<SystemTask> { return task; }, settings);
+    const auto make = [&task]() -> Result<SystemTask> { return task; };
+    std::vector<Command> commands = add_system_commands(app, make, settings);
+    commands.push_back(add_replay_system_command(app, make));  // of a shipped system `yolk replay` does it
     return parse_and_run(app, argc, argv, commands);
 }
 

@@ -18,13 +18,8 @@ Command add_system_command(App& app) {
     const auto commands = std::make_shared<std::vector<Command>>();
     for (const ExampleSystemInfo& info : example_systems()) {
         App* const named = command->add_subcommand(std::string(info.name), std::string(info.what));
-        const auto made = std::make_shared<std::unique_ptr<ExampleSystem>>();
-        const auto make = [made, &info]() -> Result<SystemTask> {
-            *made = info.make();
-            ExampleSystem& example = **made;
-            return SystemTask{.system = &example.system, .examples = example.examples, .metric = &example.metric};
-        };
-        for (Command& each : add_system_commands(*named, make, info.settings)) commands->push_back(std::move(each));
+        for (Command& each : add_system_commands(*named, task_of(info), info.settings))
+            commands->push_back(std::move(each));
     }
     return {.app = command,
             .run = [commands] { return run_named(*commands, "The command is missing; see yolk system --help."); }};

@@ -10,7 +10,6 @@
 #include "optimize_command.hpp"
 #include "output.hpp"
 #include "parameters_command.hpp"
-#include "replay_system.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/hyper/ablate.hpp"
@@ -195,8 +194,7 @@ std::vector<Command> add_system_commands(App& app, const MakeSystemTask& make, c
                                   command_of(graphs, graph, make, &run_graph),
                                   command_of(ablates, ablate, make, &run_ablate),
                                   command_of(saves, save, make, &run_save),
-                                  add_parameters_command(app, make),
-                                  add_replay_system_command(app, make)};
+                                  add_parameters_command(app, make)};
     for (const char* const name : {"--devices", "--audit"}) {
         ablates->option(name)->only({"goes with --how freeze or perturb, which evaluate populations", [ablate] {
                                          return ablate->options.how == hyper::Ablation::Freeze ||

@@ -25,7 +25,7 @@ void add_text_flags(App& app, TextFlags& flags) {
     hyper::TextOptions& o = flags.options;
     const Option* const text =
         add_parsed(app, "--text", flags.search,
-                   "Improve texts as well, before the steps of numbers: gepa. Give it a budget, or iterations",
+                   "Improve texts as well, before the generations of numbers: gepa. Give it a budget, or iterations",
                    &parse_search)
             ->type_name("SEARCH");
     app.group(with(text), [&] {
@@ -37,8 +37,8 @@ void add_text_flags(App& app, TextFlags& flags) {
         add_number(app, "--text-model-calls", o.budget.model_calls, "Their model calls, reflection included");
         add_number(app, "--text-tokens", o.budget.tokens, "Their tokens; the iteration that reaches it is the last");
         add_number(app, "--text-iterations", o.gepa.iterations, "Iterations at most of each prompt search");
-        number("--text-rounds", o.rounds, "Prompt searches, each with its --steps of numbers");
-        app.add_flag("--text-only", flags.only, "No steps of numbers");
+        number("--text-rounds", o.rounds, "Prompt searches, each with its --generations of numbers");
+        app.add_flag("--text-only", flags.only, "No generations of numbers");
         number("--text-minibatch", o.gepa.minibatch, "Examples that a new text is tried on first");
         number("--text-merges", o.gepa.most_merges, "Merges of two candidates at most; 0: none");
         number("--text-perfect", o.gepa.perfect_score, "Score of an example that cannot be better");

@@ -173,7 +173,6 @@ Result<int> run_train(const TrainCommandFlags& given_flags) {
     YOLK_TRY(const std::vector<Device> devices, devices_of_run(flags, resolved));
     train::TrainOptions options = std::move(resolved).value();
     options.stop_when_solved = !flags.keep_going;
-    options.exchange = ranks();
     options.audits_alone = flags.devices == "all";  // however many of them could be opened
     const RememberShapes remember(speaks_for_ranks() ? std::span(devices) : std::span<const Device>());
 
@@ -190,7 +189,9 @@ Result<int> run_train(const TrainCommandFlags& given_flags) {
         if (flags.common.json && !flags.common.quiet) print_json(train::to_json(report));
         return !InterruptGuard::requested();
     };
-    const Result<train::TrainOutcome> outcome = train::train(devices, options, on_generation);
+    const evolve::Devices on(devices);
+    const Result<train::TrainOutcome> outcome =
+        train::train(ranks() == nullptr ? on : on.with(*ranks()), options, on_generation);
     notice->first_result();
     progress.finish();
     if (!outcome && outcome.error().kind == ErrorKind::Cancelled)

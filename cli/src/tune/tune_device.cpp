@@ -12,7 +12,7 @@
 #include "select_device.hpp"
 #include "tune_flags.hpp"
 #include "yolk/autotune/tune_device.hpp"
-#include "yolk/autotune/tuning_transfer.hpp"
+#include "yolk/context/tuning_transfer.hpp"
 #include "yolk/core/host_work.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/printable.hpp"
@@ -22,7 +22,6 @@ namespace {
 
 using autotune::TuneDeviceOutcome;
 using autotune::TunedShape;
-using autotune::TuningChoice;
 
 struct DeviceTuning {
     autotune::TuningJob job;
@@ -47,7 +46,7 @@ Json choice_json(const std::string& shape, const TuningChoice& choice) {
             {"speed_up", speed_up_of(choice) ? Json(*speed_up_of(choice)) : Json()},
             {"spread", choice.spread},
             {"evaluations", choice.evaluations},
-            {"configuration", autotune::configuration_json(choice.configuration)}};
+            {"configuration", configuration_json(choice.configuration)}};
 }
 
 Json shape_json(const TunedShape& shape) {

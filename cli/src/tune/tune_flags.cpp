@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include "yolk/autotune/strategy.hpp"
-#include "yolk/autotune/tuning_file.hpp"
+#include "yolk/context/tuning_file.hpp"
 #include "yolk/core/json.hpp"
 
 namespace yolk::cli {
@@ -149,7 +149,7 @@ void print_algebra(const autotune::AlgebraReport& report) {
 }
 
 Result<std::filesystem::path> table_path() {
-    std::filesystem::path path = autotune::default_table_path();
+    std::filesystem::path path = default_table_path();
     if (path.empty()) return bad_input("There is no folder for a tuning table; name a file in $YOLK_TABLE.");
     return path;
 }

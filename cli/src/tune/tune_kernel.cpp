@@ -51,7 +51,7 @@ Result<Machine> open_machine(const KernelTuning& flags) {
 
 Json kernel_tuning_json(const UserKernel& kernel, const TuneUserKernelOutcome& outcome) {
     const autotune::UserKernelSpace& counts = kernel.counts();
-    const autotune::TuningChoice& choice = outcome.choice;
+    const TuningChoice& choice = outcome.choice;
     const auto counted = [&counts](std::uint64_t count) { return counts.counted ? Json(count) : Json(); };
     const bool speeds = choice.milliseconds > 0.0 && choice.heuristic_milliseconds > 0.0;
     return {
@@ -59,7 +59,7 @@ Json kernel_tuning_json(const UserKernel& kernel, const TuneUserKernelOutcome& o
         {"device", outcome.device},
         {"driver", outcome.driver},
         {"table", outcome.table.string()},
-        {"shape", autotune::shape_text(outcome.key.family, outcome.key.shape)},
+        {"shape", shape_text(outcome.key.family, outcome.key.shape)},
         {"reference", kernel.reference()},
         {"combinations", counts.combinations},
         {"legal", counted(counts.legal)},
@@ -123,11 +123,11 @@ Result<std::vector<InspectedRow>> inspect_ends(const KernelTuning& flags, const 
 /// `winner`: the file for an engine, which has every part of the configuration.
 void print_winner(const TuneUserKernelOutcome& outcome, const Json& winner) {
     const auto text_of = [](const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); };
-    const autotune::TuningChoice& choice = outcome.choice;
+    const TuningChoice& choice = outcome.choice;
     const bool compared = choice.heuristic_milliseconds > 0.0;
     const std::size_t measured = outcome.search ? outcome.search->measured : 0;
     print_line(table({{"shape", "default ms", "tuned ms", "speed-up", "spread", "evaluations", "measured now"},
-                      {autotune::shape_text(outcome.key.family, outcome.key.shape),
+                      {shape_text(outcome.key.family, outcome.key.shape),
                        compared ? fmt::format("{:.4g}", choice.heuristic_milliseconds) : "-",
                        fmt::format("{:.4g}", choice.milliseconds),
                        compared ? fmt::format("{:.2f}x", choice.heuristic_milliseconds / choice.milliseconds) : "-",

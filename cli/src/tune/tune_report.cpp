@@ -15,8 +15,8 @@
 #include "output.hpp"
 #include "tune_flags.hpp"
 #include "tune_surface.hpp"
-#include "yolk/autotune/context.hpp"
 #include "yolk/autotune/report.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/printable.hpp"
@@ -93,7 +93,7 @@ autotune::PlanInspector inspector() {
 
 Result<std::vector<ShapeReport>> reports_of_table() {
     YOLK_TRY(const std::filesystem::path path, table_path());
-    YOLK_TRY(const std::optional<autotune::TuningFile> file, autotune::TuningFile::open_existing(path));
+    YOLK_TRY(const std::optional<TuningFile> file, TuningFile::open_existing(path));
     if (!file) {
         return bad_input(
             "There is no tuning table '{}' to report on; `yolk tune` makes it, or --surface FILE names a recording.",

@@ -15,8 +15,8 @@
 #include "tune_flags.hpp"
 #include "yolk/autotune/explain.hpp"
 #include "yolk/autotune/table_operations.hpp"
-#include "yolk/autotune/tuning_file.hpp"
-#include "yolk/autotune/tuning_transfer.hpp"
+#include "yolk/context/tuning_file.hpp"
+#include "yolk/context/tuning_transfer.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/printable.hpp"
 
@@ -24,19 +24,14 @@ namespace yolk::cli {
 namespace {
 
 using autotune::KeyContent;
-using autotune::Quarantined;
 using autotune::ShapeQuestion;
-using autotune::TuningChoice;
-using autotune::TuningFile;
-using autotune::TuningSample;
-using autotune::values_text;
 
 /// Of all subcommands; each has its own, and uses what it declares flags for.
 struct TableFlags {
-    std::vector<std::string> shape;                              ///< words of a shape, or one quoted text
-    std::filesystem::path file;                                  ///< exported to, imported from
-    std::string what;                                            ///< forgotten
-    std::optional<autotune::StoredConfiguration> configuration;  ///< pinned
+    std::vector<std::string> shape;                    ///< words of a shape, or one quoted text
+    std::filesystem::path file;                        ///< exported to, imported from
+    std::string what;                                  ///< forgotten
+    std::optional<StoredConfiguration> configuration;  ///< pinned
     CommonFlags common;
     [[nodiscard]] std::string shape_words() const { return fmt::format("{}", fmt::join(shape, " ")); }
 };
@@ -56,11 +51,9 @@ Result<TuningFile> table_to_read() {
     return file;
 }
 
-std::string key_text(const autotune::TuningKey& key) { return autotune::shape_text(key.family, key.shape); }
+std::string key_text(const TuningKey& key) { return shape_text(key.family, key.shape); }
 
-bool has_current_kernels(const TuningChoice& choice) {
-    return choice.key.kernels == autotune::kernel_hash(choice.key.family);
-}
+bool has_current_kernels(const TuningChoice& choice) { return choice.key.kernels == kernel_hash(choice.key.family); }
 
 std::string speed_up_text(const TuningChoice& choice) {
     if (!(choice.milliseconds > 0.0) || !(choice.heuristic_milliseconds > 0.0)) return "-";
@@ -73,7 +66,7 @@ Result<int> list_table(const TableFlags& flags) {
     if (flags.common.json) {
         Json all = Json::array();
         for (const TuningChoice& choice : choices) {
-            all.push_back(autotune::choice_json(choice));
+            all.push_back(choice_json(choice));
             all.back()["current"] = has_current_kernels(choice);
         }
         print_json({{"table", file.path().string()}, {"choices", std::move(all)}});
@@ -95,14 +88,14 @@ Json content_json(const KeyContent& content) {
     Json json{{"shape", key_text(content.key)}, {"samples", Json::array()}, {"quarantined", Json::array()}};
     for (const TuningSample& sample : content.samples) {
         const bool good = std::isfinite(sample.milliseconds);
-        json["samples"].push_back({{"configuration", autotune::configuration_json(sample.configuration)},
+        json["samples"].push_back({{"configuration", configuration_json(sample.configuration)},
                                    {"milliseconds", good ? Json(sample.milliseconds) : Json()},
                                    {"reason", sample.reason},
-                                   {"final", sample.stage == autotune::SampleStage::Final}});
+                                   {"final", sample.stage == SampleStage::Final}});
     }
     for (const Quarantined& entry : content.quarantined) {
         json["quarantined"].push_back(
-            {{"configuration", autotune::configuration_json(entry.configuration)}, {"reason", entry.reason}});
+            {{"configuration", configuration_json(entry.configuration)}, {"reason", entry.reason}});
     }
     return json;
 }
@@ -111,8 +104,8 @@ void print_content(const KeyContent& content) {
     for (const TuningSample& sample : content.samples) {
         const bool good = std::isfinite(sample.milliseconds);
         print_line("{:>10}  {}  {}{}", good ? fmt::format("{:.4g} ms", sample.milliseconds) : "failed",
-                   sample.stage == autotune::SampleStage::Final ? "final " : "search",
-                   values_text(sample.configuration), good ? "" : ": " + sample.reason);
+                   sample.stage == SampleStage::Final ? "final " : "search", values_text(sample.configuration),
+                   good ? "" : ": " + sample.reason);
     }
     for (const Quarantined& entry : content.quarantined)
         print_line("quarantined {}: {}", values_text(entry.configuration), entry.reason);
@@ -146,7 +139,7 @@ Result<int> explain_shape(const TableFlags& flags) {
     YOLK_TRY(const ShapeQuestion question, asked_shape(flags));
     YOLK_TRY(const TuningFile file, table_to_read());
     YOLK_TRY(const std::vector<autotune::SourceAnswer> sources, autotune::explain(question, file));
-    const autotune::TuningKey& key = question.key;
+    const TuningKey& key = question.key;
     if (flags.common.json) {
         Json json{{"shape", key_text(key)},      {"bucket", tuning_bucket(key.shape)},
                   {"device", key.device.device}, {"driver", key.device.driver},
@@ -187,8 +180,8 @@ Result<int> import_choices(const TableFlags& flags) {
 }
 
 /// "tile=8,splits=2".
-Result<autotune::StoredConfiguration> parse_named_configuration(std::string_view text) {
-    autotune::StoredConfiguration named;
+Result<StoredConfiguration> parse_named_configuration(std::string_view text) {
+    StoredConfiguration named;
     for (const std::string_view part : split_commas(text)) {
         const std::size_t sign = part.find('=');
         const auto value = sign == std::string_view::npos ? Result<std::uint32_t>(bad_input(""))
@@ -205,7 +198,7 @@ Result<int> pin_shape(const TableFlags& flags) {
     YOLK_TRY(const TuningChoice choice, autotune::pin_choice(file, question, flags.configuration));
     const std::string shape = key_text(question.key);
     return print_outcome(flags.common.json,
-                         {{"pinned", shape}, {"configuration", autotune::configuration_json(choice.configuration)}},
+                         {{"pinned", shape}, {"configuration", configuration_json(choice.configuration)}},
                          fmt::format("pinned for {}: {}", shape, values_text(choice.configuration)));
 }
 

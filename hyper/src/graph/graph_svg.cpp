@@ -6,8 +6,8 @@
 #include <array>
 #include <set>
 
+#include "equations.hpp"
 #include "graph_labels.hpp"
-#include "operations_impl.hpp"
 #include "valid_graph.hpp"
 #include "yolk/core/markup.hpp"
 #include "yolk/hyper/graph_text.hpp"

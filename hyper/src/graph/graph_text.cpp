@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <array>
 
+#include "equations.hpp"
 #include "graph_labels.hpp"
-#include "operations_impl.hpp"
 #include "valid_graph.hpp"
 
 namespace yolk::hyper {

@@ -11,7 +11,6 @@
 
 #include "yolk/hyper/executor.hpp"
 #include "yolk/hyper/graph.hpp"
-#include "yolk/hyper/population.hpp"
 
 namespace yolk::hyper {
 
@@ -20,8 +19,6 @@ namespace yolk::hyper {
                                               std::optional<std::span<const std::string>> groups = std::nullopt);
 /// The graph may be invalid: two of one signature are valid or not together.
 [[nodiscard]] std::string signature_of(const Graph& graph);
-[[nodiscard]] std::vector<PlacedEquation> placed_equations(const Graph& graph,
-                                                           std::span<const std::string> varying_groups);
 /// The graph must outlive the walk.
 [[nodiscard]] Result<std::vector<Value>> call_valid(const Graph& graph, const GraphArguments& arguments);
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "article.hpp"
-#include "operations_impl.hpp"
+#include "equations.hpp"
 #include "yolk/hyper/graph.hpp"
 
 namespace yolk::hyper {

@@ -7,8 +7,8 @@
 #include <exception>
 #include <new>
 
+#include "equations.hpp"
 #include "host_pool.hpp"
-#include "operations_impl.hpp"
 #include "yolk/core/philox.hpp"
 
 namespace yolk::hyper {

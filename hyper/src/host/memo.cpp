@@ -4,7 +4,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "graph_copy.hpp"
+#include "graph_queries.hpp"
 #include "yolk/hyper/schedule.hpp"
 
 namespace yolk::hyper {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "models_in_force.hpp"
-#include "population_pooled.hpp"
+#include "pooled_evaluator.hpp"
 
 namespace yolk::hyper {
 
@@ -16,14 +16,17 @@ using population::Question;
 
 struct PopulationEvaluator::Impl {
     ExampleSet examples;
+    evolve::Devices devices = evolve::Devices::none();
     // One of the two.
     std::unique_ptr<DeviceEvaluator> device{};
     std::unique_ptr<PooledEvaluator> pooled{};
     std::vector<ParameterId> host_rows{};
     HostPool* host = nullptr;
     bool is_audited = false;
+    bool mean_outputs = false;
+    bool means_stay = false;
     // Of candidates that somebody else deals out.
-    std::vector<float> centre{};
+    std::vector<float> mean{};
     std::optional<Question> dealt{};
     std::vector<std::unique_ptr<population::HostMemory>> memories{};  // by sample
     ModelLayers models{};
@@ -44,18 +47,20 @@ constexpr std::uint32_t kPlans = 4;
 }  // namespace
 
 Result<void> PopulationEvaluator::Impl::make_evaluator(const Resources& resources, const PopulationOptions& options) {
-    Dispatcher* dispatcher = resources.dispatcher;
+    devices = resources.devices;
     host = resources.pool;
-    is_audited = resources.devices != nullptr && resources.devices->options().audit > 0.0;
-    if (resources.devices != nullptr) {
-        YOLK_TRY(const std::size_t lead, resources.devices->lead());
-        dispatcher = &resources.devices->dispatcher(lead);
-        if (resources.devices->in_use() > 1) {
-            if (resources.pool == nullptr)
-                return bad_input("Over several devices host functions need a host pool; give one with the devices.");
-            YOLK_TRY(pooled, PooledEvaluator::create(*resources.devices, *resources.pool, examples, options));
-            return {};
-        }
+    mean_outputs = options.mean_outputs;
+    Dispatcher* dispatcher = nullptr;
+    if (!devices.is_none()) {
+        YOLK_TRY(dispatcher, devices.dispatcher());
+    }
+    evolve::DevicePool* const several = devices.pool();
+    is_audited = several != nullptr && several->options().audit > 0.0;
+    if (several != nullptr && several->in_use() > 1) {
+        if (resources.pool == nullptr)
+            return bad_input("Over several devices host functions need a host pool; give one with the devices.");
+        YOLK_TRY(pooled, PooledEvaluator::create(*several, *resources.pool, examples, options));
+        return {};
     }
     device = std::make_unique<DeviceEvaluator>(dispatcher, resources.pool, examples, options, kPlans);
     return {};
@@ -74,6 +79,7 @@ Result<PopulationEvaluator> PopulationEvaluator::create(const Resources& resourc
     YOLK_TRY(DeviceEvaluator* const device, impl->any_device());
     YOLK_TRY(population::Program* const program, device->program_for(question));
     impl->host_rows = program->host_rows();
+    impl->means_stay = impl->device && program->means_stay();
     return PopulationEvaluator(std::move(impl));
 }
 
@@ -86,10 +92,17 @@ Result<PopulationOutputs> PopulationEvaluator::evaluate(std::span<const Candidat
     return impl_->evaluate(question);
 }
 
+bool PopulationEvaluator::means_stay() const noexcept { return impl_->means_stay; }
+Result<PopulationOutputs> PopulationEvaluator::evaluate_into(const Perturbations& candidates, const BufferView& means) {
+    if (!impl_->device) return bad_input("Means of a population over several devices do not stay on one of them.");
+    YOLK_TRY(const Question question, impl_->examples.ask(candidates));
+    return impl_->device->evaluate_into(question, means);
+}
+
 Result<std::uint32_t> PopulationEvaluator::begin(const Perturbations& candidates, std::uint32_t samples) {
-    impl_->centre.assign(candidates.centre.begin(), candidates.centre.end());
+    impl_->mean.assign(candidates.mean.begin(), candidates.mean.end());
     Perturbations own = candidates;
-    own.centre = impl_->centre;
+    own.mean = impl_->mean;
     YOLK_TRY(impl_->dealt, impl_->examples.ask(own));
     impl_->memories.clear();
     impl_->memories.resize(samples);
@@ -105,9 +118,9 @@ Result<PopulationOutputs> PopulationEvaluator::evaluate_part(std::size_t worker,
     const ModelScope scope(impl_->models);
     population::HostMemory* const memory = impl_->memories[sample].get();
     if (worker == kTwin) {
-        return impl_->pooled
-                   ? impl_->pooled->twin().evaluate(*impl_->dealt, part, memory)
-                   : population::PopulationTwin(impl_->host, impl_->examples).evaluate(*impl_->dealt, part, memory);
+        return impl_->pooled ? impl_->pooled->twin().evaluate(*impl_->dealt, part, memory)
+                             : population::PopulationTwin(impl_->host, impl_->examples, impl_->mean_outputs)
+                                   .evaluate(*impl_->dealt, part, memory);
     }
     return impl_->pooled ? impl_->pooled->evaluate_on(worker, *impl_->dealt, part, memory)
                          : impl_->device->evaluate(*impl_->dealt, part, memory);

@@ -5,23 +5,27 @@
 #include <utility>
 #include <vector>
 
-#include "eggroll_steps.hpp"
 #include "generations.hpp"
 #include "house_searches.hpp"
 #include "yolk/evolve/evolution.hpp"
 
 namespace yolk::hyper {
 
-StepReport report_of(const evolve::GenerationSummary& summary, double centre) {
-    return {.step = summary.generation,
+namespace {
+
+/// Of the generation that a generation made; `unperturbed` is the reward of the mean that it was made around.
+GenerationReport report_of(const evolve::GenerationSummary& summary, double unperturbed) {
+    return {.generation = summary.generation,
             .mean = double{summary.mean},
             .best = double{summary.best},
-            .centre = centre,
+            .unperturbed = unperturbed,
             .sigma = double{summary.sigma},
             .learning_rate = double{summary.learning_rate}};
 }
 
-Result<void> Generations::begin(CentreState first) {
+}  // namespace
+
+Result<void> Generations::begin(evolve::EvolutionState first) {
     options_ = objective_->options().evolution;
     options_.rank = objective_->noise_rank();
     const Device& device = objective_->dispatcher().device();
@@ -33,10 +37,9 @@ Result<void> Generations::begin(CentreState first) {
                                  .keep_weights = objective_->keeps_log(),
                                  .optimizer_state = std::move(first.optimizer),
                                  .generation = first.generation,
-                                 .changing_examples = objective_->options().examples_per_step > 0};
-    YOLK_TRY(std::unique_ptr<evolve::HostScoresEvaluator> scores,
-             evolve::host_scores_evaluator(device, options_.population));
-    returns_ = scores->returns();
+                                 .changing_examples = objective_->options().examples_per_generation > 0};
+    YOLK_TRY(std::unique_ptr<GenerationScores> scores, GenerationScores::create(device, options_.population));
+    scores_ = scores.get();
     parts.evaluator = std::move(scores);
     YOLK_TRY(evolution_, evolve::Evolution::create(device, objective_->dispatcher(), std::move(parts), options_));
     schedule_ = evolve::Schedule(options_, evolution_->generations());
@@ -46,8 +49,8 @@ Result<void> Generations::begin(CentreState first) {
 
 Perturbations Generations::candidates() const {
     return {.table = table_,
-            .centre = host_->centre(),
-            .device_centre = evolution_->device_parameters(),
+            .mean = host_->mean(),
+            .device_mean = evolution_->device_parameters(),
             .when = schedule_.noise_time(),
             .rank = options_.rank,
             .first_member = -1,
@@ -55,19 +58,18 @@ Perturbations Generations::candidates() const {
             .antithetic = options_.antithetic};
 }
 
-Result<std::optional<StepReport>> Generations::make(const Perturbations& candidates) {
-    YOLK_TRY(const std::vector<double> rewards, objective_->evaluate(candidates));
-    if (rewards.empty() || is_over()) return std::optional<StepReport>();
-    const std::span<const double> members = std::span(rewards).subspan(1);
-    std::ranges::transform(members, returns_.begin(), [](double reward) { return static_cast<float>(reward); });
-    YOLK_TRY_VOID(objective_->look_at_held_out(candidates));  // at the centre that is there until the update
+Result<std::optional<GenerationReport>> Generations::make(const Perturbations& candidates) {
+    YOLK_TRY(const std::optional<double> mean, objective_->score(candidates, *scores_));
+    if (!mean || is_over()) return std::optional<GenerationReport>();
+    YOLK_TRY_VOID(objective_->look_at_held_out(candidates));  // at the mean that is there until the update
     YOLK_TRY(const evolve::GenerationSummary summary, evolution_->step());
+    if (scores_->are_on_device()) objective_->count_failed(summary.not_finite);
     if (!summary.has_finite || summary.skipped_elements > 0)
         objective_->skipped(summary.has_finite ? 0 : 1, summary.skipped_elements);
     host_->follow();
     schedule_.advance();
     YOLK_TRY_VOID(objective_->log_generation(*evolution_));
-    return std::optional(report_of(summary, rewards.front()));
+    return std::optional(report_of(summary, *mean));
 }
 
 namespace {
@@ -82,7 +84,7 @@ class DealtRun {
         const OptimizeOptions& options = objective_->options();
         bool goes_on = true;
         while (goes_on) {
-            const bool is_over = evolution_->generations() >= options.steps;
+            const bool is_over = evolution_->generations() >= options.generations;
             if (!is_over && !objective_->affords(std::uint64_t{1} + options.evolution.population)) break;
             YOLK_TRY(goes_on, is_over ? end() : step());
             if (goes_on && objective_->checkpoint_due(evolution_->generations())) YOLK_TRY_VOID(keep_state());
@@ -95,17 +97,16 @@ class DealtRun {
     [[nodiscard]] Result<void> begin();
     /// Whether the search goes on.
     [[nodiscard]] Result<bool> step();
-    /// What the last step made competes as well. Whether the search goes on, because an audit took it back.
+    /// What the last generation made competes as well. Whether the search goes on, because an audit took it back.
     [[nodiscard]] Result<bool> end();
     /// Failed members, and the mean that the last evaluation was around.
     [[nodiscard]] Result<void> take(std::uint32_t generation, std::uint32_t failed) {
-        if (!one_) objective_->add_shares(evolution_->shares());
+        if (objective_->all_devices().pool() != nullptr) objective_->add_shares(evolution_->shares());
         return objective_->take(generation, failed, *evolution_);
     }
     [[nodiscard]] Result<void> keep_state();
 
     SystemObjective* objective_;
-    std::optional<evolve::DevicePool> one_{};  // of a rank with one device
     std::optional<evolve::Evolution> evolution_{};
     evolve::Traffic traffic_{};
 };
@@ -113,18 +114,9 @@ class DealtRun {
 Result<void> DealtRun::begin() {
     evolve::EvolutionOptions options = objective_->options().evolution;
     options.rank = objective_->noise_rank();
-    if (!objective_->has_device()) {
-        YOLK_TRY(evolution_, evolve::Evolution::create_on_host(objective_->run_parts(nullptr), options));
-        return {};
-    }
-    evolve::DevicePool* pool = objective_->all_devices();
-    if (pool == nullptr) {
-        YOLK_TRY(one_, evolve::DevicePool::create(std::span(&objective_->dispatcher().device(), 1),
-                                                  {.determinism = options.determinism, .seed = options.seed}));
-        pool = &*one_;
-    }
-    if (objective_->options().exchange != nullptr) traffic_ = objective_->options().exchange->traffic();
-    YOLK_TRY(evolution_, evolve::Evolution::create(*pool, objective_->run_parts(pool), options));
+    const evolve::Devices devices = objective_->all_devices();
+    if (devices.exchange() != nullptr) traffic_ = devices.exchange()->traffic();
+    YOLK_TRY(evolution_, evolve::Evolution::create(devices, objective_->run_parts(), options));
     return {};
 }
 
@@ -137,10 +129,10 @@ Result<bool> DealtRun::step() {
     if (!summary.has_finite || summary.skipped_elements > 0)
         objective_->skipped(summary.has_finite ? 0 : 1, summary.skipped_elements);
     const evolve::MeanScores mean = evolution_->mean();
-    StepReport report = report_of(summary, mean.scores[0]);
-    if (has_other_ranks(objective_->options())) {
+    GenerationReport report = report_of(summary, mean.scores[0]);
+    if (const evolve::Devices devices = objective_->all_devices(); devices.has_other_ranks()) {
         report.ranks.assign(evolution_->rank_shares().begin(), evolution_->rank_shares().end());
-        const evolve::Traffic now = objective_->options().exchange->traffic();
+        const evolve::Traffic now = devices.exchange()->traffic();
         report.traffic = now - std::exchange(traffic_, now);
     }
     return objective_->report(report, mean.parameters);
@@ -171,15 +163,15 @@ class Eggroll final : public Search {
    public:
     explicit Eggroll(SystemObjective& objective) : objective_(&objective) {}
     [[nodiscard]] std::string name() const override { return "eggroll"; }
-    /// The centre is evaluated with every population.
-    [[nodiscard]] std::uint64_t candidates_per_step(const OptimizeOptions& options) const override {
+    /// The mean is evaluated with every population.
+    [[nodiscard]] std::uint64_t candidates_per_generation(const OptimizeOptions& options) const override {
         return std::uint64_t{options.evolution.population} + 1;
     }
     [[nodiscard]] Result<void> run(Objective& /*the same*/) override {
         if (objective_->is_dealt_out()) return DealtRun(*objective_).run();
         Generations generations(*objective_, objective_->space().table);
         YOLK_TRY_VOID(generations.begin(objective_->first_state()));
-        return run_steps(*objective_, generations);
+        return run_generations(*objective_, generations);
     }
 
    private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A search by derivatives, alone or beside EGGROLL. The centre stays on the device; each step's derivatives are taken
-// at it, and where other groups are searched, their population is evaluated at the centre that the step has led to.
+// A search by derivatives, alone or beside EGGROLL. The mean stays on the device; each step's derivatives are taken
+// at it, and where other groups are searched, their population is evaluated at the mean that the step has led to.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "descent.hpp"
-#include "eggroll_steps.hpp"
 #include "generations.hpp"
 #include "gradient_graph.hpp"
 #include "house_searches.hpp"
@@ -39,12 +38,12 @@ bool all_are_frozen(const ParameterTable& table) {
 class RewardWatch {
    public:
     /// Whether the step is to be made.
-    Result<bool> take(Objective& objective, double reward, std::uint32_t step) {
+    Result<bool> take(SystemObjective& objective, double reward, std::uint32_t step) {
         if (std::isfinite(reward)) {
             in_a_row_ = 0;
             return true;
         }
-        if (objective.options().examples_per_step > 0 && ++in_a_row_ < evolve::NotFiniteWatch::kMostInARow) {
+        if (objective.options().examples_per_generation > 0 && ++in_a_row_ < evolve::NotFiniteWatch::kMostInARow) {
             objective.skipped(1, 0);
             if (!std::exchange(named_, true)) {
                 log_warning(
@@ -68,7 +67,7 @@ class RewardWatch {
 /// What the optimizer and K-FAC have left as it was, since it would not have been finite.
 class SkippedElements {
    public:
-    void add(Objective& objective, std::uint64_t elements, std::uint32_t step) {
+    void add(SystemObjective& objective, std::uint64_t elements, std::uint32_t step) {
         if (elements == 0) return;
         objective.skipped(0, elements);
         if (std::exchange(named_, true)) return;
@@ -85,19 +84,23 @@ class SkippedElements {
 
 class GradientSearch final : public Search {
    public:
+    explicit GradientSearch(SystemObjective& objective) : objective_(&objective) {}
     [[nodiscard]] std::string name() const override { return "derivatives"; }
-    [[nodiscard]] std::uint64_t candidates_per_step(const OptimizeOptions& options) const override {
+    [[nodiscard]] std::uint64_t candidates_per_generation(const OptimizeOptions& options) const override {
         return std::uint64_t{options.evolution.population} + 2;  // at most: with EGGROLL beside
     }
-    [[nodiscard]] Result<void> run(Objective& objective) override;
+    [[nodiscard]] Result<void> run(Objective& /*the same*/) override;
+
+   private:
+    SystemObjective* objective_;
 };
 
 /// All groups by derivatives.
-class Alone final : public SearchSteps {
+class Alone final : public SearchGenerations {
    public:
-    Alone(Objective& objective, Gradients& gradients) : objective_(objective), gradients_(gradients) {}
+    Alone(SystemObjective& objective, Gradients& gradients) : objective_(objective), gradients_(gradients) {}
 
-    Result<void> begin(const CentreState& first) {
+    Result<void> begin(const evolve::EvolutionState& first) {
         host_ = first.parameters;
         done_ = first.generation;
         const std::uint64_t bytes = objective_.space().table.size_bytes();
@@ -111,29 +114,29 @@ class Alone final : public SearchSteps {
 
     [[nodiscard]] Perturbations candidates() const override {
         return {.table = objective_.space().table,
-                .centre = host_,
-                .device_centre = parameters_,
+                .mean = host_,
+                .device_mean = parameters_,
                 .when = {.seed = objective_.options().evolution.seed, .generation = done_, .time = done_},
                 .rank = objective_.noise_rank(),
                 .first_member = -1,
                 .members = 1};
     }
-    [[nodiscard]] Result<std::optional<StepReport>> make(const Perturbations& candidates) override {
+    [[nodiscard]] Result<std::optional<GenerationReport>> make(const Perturbations& candidates) override {
         const OptimizeOptions& options = objective_.options();
-        if (done_ >= options.steps) {
+        if (done_ >= options.generations) {
             YOLK_TRY_VOID(objective_.evaluate(candidates));
-            return std::optional<StepReport>();
+            return std::optional<GenerationReport>();
         }
-        if (!objective_.affords(1)) return std::optional<StepReport>();
+        if (!objective_.affords(1)) return std::optional<GenerationReport>();
         YOLK_TRY(const double reward, gradients_.evaluate(parameters_, host_, done_));
-        const StepReport report{.step = done_,
-                                .mean = reward,
-                                .best = reward,
-                                .centre = reward,
-                                .learning_rate = double{learning_rate_at(*options.gradient, done_)}};
+        const GenerationReport report{.generation = done_,
+                                      .mean = reward,
+                                      .best = reward,
+                                      .unperturbed = reward,
+                                      .learning_rate = double{learning_rate_at(*options.gradient, done_)}};
         YOLK_TRY(const bool steps, watch_.take(objective_, reward, done_));
         if (steps) YOLK_TRY_VOID(objective_.offer(candidates, reward));
-        YOLK_TRY_VOID(objective_.look_at_held_out(candidates));  // at the centre that is there until the step
+        YOLK_TRY_VOID(objective_.look_at_held_out(candidates));  // at the mean that is there until the step
         if (steps) YOLK_TRY_VOID(step());
         ++done_;
         return std::optional(report);
@@ -145,9 +148,9 @@ class Alone final : public SearchSteps {
         skipped_.add(objective_, skipped, done_);
         return {};
     }
-    [[nodiscard]] Result<CentreState> state() const override {
+    [[nodiscard]] Result<evolve::EvolutionState> state() const override {
         YOLK_TRY_VOID(objective_.settle());
-        CentreState state{.parameters = host_, .optimizer = {}, .generation = done_};
+        evolve::EvolutionState state{.parameters = host_, .optimizer = {}, .generation = done_};
         YOLK_TRY_VOID(fetch(state.parameters));
         YOLK_TRY(state.optimizer, descent_->state());
         return state;
@@ -166,7 +169,7 @@ class Alone final : public SearchSteps {
         return objective_.dispatcher().download(parameters_, std::as_writable_bytes(values));
     }
 
-    Objective& objective_;
+    SystemObjective& objective_;
     Gradients& gradients_;
     Buffer parameters_;
     std::optional<Descent> descent_;
@@ -179,7 +182,7 @@ class Alone final : public SearchSteps {
 /// Some groups by derivatives, the others by EGGROLL.
 class Beside final : public Generations {
    public:
-    Beside(Objective& objective, Gradients& gradients, ParameterTable table)
+    Beside(SystemObjective& objective, Gradients& gradients, ParameterTable table)
         : Generations(objective, std::move(table)), gradients_(gradients) {
         for (std::uint32_t id = 0; id < this->table().parameters().size(); ++id) {
             const ParameterDesc& row = this->table().parameters()[id];
@@ -188,7 +191,7 @@ class Beside final : public Generations {
         }
     }
 
-    Result<void> begin(CentreState first) {
+    Result<void> begin(evolve::EvolutionState first) {
         const OptimizeOptions& options = objective().options();
         const std::size_t own =
             std::size_t{optimizer_state_arrays(options.evolution.optimizer)} * table().element_count();
@@ -197,27 +200,27 @@ class Beside final : public Generations {
         const std::vector<float> moments(cut, first.optimizer.end());
         first.optimizer.erase(cut, first.optimizer.end());
         YOLK_TRY_VOID(Generations::begin(std::move(first)));
-        YOLK_TRY(descent_, Descent::create(objective().dispatcher(), *options.gradient, device_centre(),
+        YOLK_TRY(descent_, Descent::create(objective().dispatcher(), *options.gradient, device_mean(),
                                            gradients_.gradient(), moments));
         return {};
     }
 
-    [[nodiscard]] Result<std::optional<StepReport>> make(const Perturbations& candidates) override {
+    [[nodiscard]] Result<std::optional<GenerationReport>> make(const Perturbations& candidates) override {
         if (is_over()) return Generations::make(candidates);
-        if (!objective().affords(std::uint64_t{1} + candidates.members)) return std::optional<StepReport>();
-        YOLK_TRY(const double reward, gradients_.evaluate(device_centre(), candidates.centre, done()));
+        if (!objective().affords(std::uint64_t{1} + candidates.members)) return std::optional<GenerationReport>();
+        YOLK_TRY(const double reward, gradients_.evaluate(device_mean(), candidates.mean, done()));
         YOLK_TRY(const bool steps, watch_.take(objective(), reward, done()));
         if (!steps) return Generations::make(candidates);
         YOLK_TRY_VOID(objective().settle());
         YOLK_TRY_VOID(descent_->step(done()));
         YOLK_TRY(const std::uint64_t skipped, descent_->take_skipped());
-        YOLK_TRY(const std::uint64_t skipped_by_kfac, gradients_.move_by_kfac(device_centre(), done()));
+        YOLK_TRY(const std::uint64_t skipped_by_kfac, gradients_.move_by_kfac(device_mean(), done()));
         skipped_.add(objective(), skipped + skipped_by_kfac, done());
         YOLK_TRY_VOID(host().fetch(trained_));
         return Generations::make(candidates);
     }
-    [[nodiscard]] Result<CentreState> state() const override {
-        YOLK_TRY(CentreState state, Generations::state());
+    [[nodiscard]] Result<evolve::EvolutionState> state() const override {
+        YOLK_TRY(evolve::EvolutionState state, Generations::state());
         YOLK_TRY(const std::vector<float> moments, descent_->state());
         state.optimizer.insert(state.optimizer.end(), moments.begin(), moments.end());
         return state;
@@ -231,34 +234,27 @@ class Beside final : public Generations {
     SkippedElements skipped_;
 };
 
-Result<void> GradientSearch::run(Objective& objective) {
+Result<void> GradientSearch::run(Objective& /*the same*/) {
+    SystemObjective& objective = *objective_;
     const OptimizeOptions& options = objective.options();
     if (!options.gradient) return bad_input("A search by derivatives needs OptimizeOptions::gradient.");
-    const bool is_pooled = objective.devices() != nullptr && objective.devices()->in_use() > 1;
-    if (is_pooled || has_other_ranks(options)) {
-        return bad_input(
-            "Derivatives are taken on one device by one process; here are {}. Leave out the other {}, or the gradient.",
-            is_pooled ? "several devices" : "several ranks", is_pooled ? "devices" : "ranks");
-    }
     YOLK_TRY(const std::unique_ptr<Gradients> gradients, objective.gradients(options.gradient->groups));
     YOLK_TRY(ParameterTable table, frozen_in(objective.space().table, gradients->groups()));
     if (all_are_frozen(table)) {
         Alone alone(objective, *gradients);
         YOLK_TRY_VOID(alone.begin(objective.first_state()));
-        YOLK_TRY_VOID(run_steps(objective, alone));
+        YOLK_TRY_VOID(run_generations(objective, alone));
         return alone.finish();
     }
     Beside beside(objective, *gradients, std::move(table));
     YOLK_TRY_VOID(beside.begin(objective.first_state()));
-    return run_steps(objective, beside);
+    return run_generations(objective, beside);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Gradients>> Objective::gradients(std::span<const std::string> /*groups*/) {
-    return Error{ErrorKind::Unsupported, "This objective gives no derivatives."};
+std::unique_ptr<Search> gradient_search(SystemObjective& objective) {
+    return std::make_unique<GradientSearch>(objective);
 }
-
-std::unique_ptr<Search> gradient_search() { return std::make_unique<GradientSearch>(); }
 
 }  // namespace yolk::hyper

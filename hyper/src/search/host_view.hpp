@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host knows of a centre that is made and updated on the device.
+// What the host knows of a mean that is made and updated on the device.
 #pragma once
 
 #include <algorithm>
 #include <span>
 #include <vector>
 
+#include "objective.hpp"
 #include "yolk/evolve/evolution.hpp"
-#include "yolk/hyper/optimize.hpp"
 
 namespace yolk::hyper {
 
@@ -22,25 +22,25 @@ namespace yolk::hyper {
     return ranges;
 }
 
-/// What the host knows of a centre that lives on the device: the rows that it reads, inside their bounds, as the next
-/// step finds them.
+/// What the host knows of a mean that lives on the device: the rows that it reads, inside their bounds, as the next
+/// generation finds them.
 class HostView {
    public:
-    HostView(const Objective& objective, evolve::Evolution& evolution)
+    HostView(const SystemObjective& objective, evolve::Evolution& evolution)
         : objective_(&objective),
           evolution_(&evolution),
           ranges_(elements_of(evolution.table(), objective.host_rows())),
-          centre_(evolution.parameters().begin(), evolution.parameters().end()) {
-        move_into_bounds(objective.bounds(), centre_);
+          mean_(evolution.parameters().begin(), evolution.parameters().end()) {
+        move_into_bounds(objective.bounds(), mean_);
     }
 
-    [[nodiscard]] std::span<const float> centre() const noexcept { return centre_; }
-    /// After a step.
+    [[nodiscard]] std::span<const float> mean() const noexcept { return mean_; }
+    /// After a generation.
     void follow() {
         const std::span<const float> now = evolution_->parameters();
         for (const evolve::ElementRange& range : ranges_)
-            std::ranges::copy(now.subspan(range.first, range.count), centre_.begin() + range.first);
-        move_into_bounds(objective_->bounds(), centre_);
+            std::ranges::copy(now.subspan(range.first, range.count), mean_.begin() + range.first);
+        move_into_bounds(objective_->bounds(), mean_);
     }
 
     /// Other elements, that something else has changed on the device. Blocks.
@@ -48,25 +48,25 @@ class HostView {
         YOLK_TRY_VOID(evolution_->refresh());
         const std::span<const float> now = evolution_->parameters();
         for (const evolve::ElementRange& range : ranges)
-            std::ranges::copy(now.subspan(range.first, range.count), centre_.begin() + range.first);
+            std::ranges::copy(now.subspan(range.first, range.count), mean_.begin() + range.first);
         return {};
     }
 
-    /// All of it, as the last step left it. Blocks.
-    [[nodiscard]] Result<CentreState> state() const {
+    /// All of it, as the last generation left it. Blocks.
+    [[nodiscard]] Result<evolve::EvolutionState> state() const {
         YOLK_TRY_VOID(evolution_->refresh());
         const std::span<const float> parameters = evolution_->parameters();
         const std::span<const float> optimizer = evolution_->optimizer_state();
-        return CentreState{.parameters = {parameters.begin(), parameters.end()},
-                           .optimizer = {optimizer.begin(), optimizer.end()},
-                           .generation = evolution_->generations()};
+        return evolve::EvolutionState{.parameters = {parameters.begin(), parameters.end()},
+                                      .optimizer = {optimizer.begin(), optimizer.end()},
+                                      .generation = evolution_->generations()};
     }
 
    private:
-    const Objective* objective_;
+    const SystemObjective* objective_;
     evolve::Evolution* evolution_;
     std::vector<evolve::ElementRange> ranges_;
-    std::vector<float> centre_;
+    std::vector<float> mean_;
 };
 
 }  // namespace yolk::hyper

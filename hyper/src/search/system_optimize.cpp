@@ -2,40 +2,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph_queries.hpp"
 #include "house_searches.hpp"
 #include "models_in_force.hpp"
 #include "objective.hpp"
 #include "rounds.hpp"
 #include "system_impl.hpp"
-#include "yolk/core/json.hpp"
 #include "yolk/hyper/optimize.hpp"
 #include "yolk/hyper/system.hpp"
 
 namespace yolk::hyper {
-namespace {
-
-Json shares_json(std::span<const evolve::WorkerShare> shares) {
-    Json list = Json::array();
-    for (const evolve::WorkerShare& share : shares) {
-        list.push_back({{"device", share.name},
-                        {"dropped", share.dropped},
-                        {"candidates", share.members},
-                        {"audited", share.audited},
-                        {"chunks", share.chunks},
-                        {"busy_seconds", share.busy_seconds},
-                        {"candidates_per_second", std::max(share.rate, 0.0)}});
-    }
-    return list;
-}
-
-Json ranks_json(std::span<const evolve::RankShare> ranks) {
-    Json list = Json::array();
-    for (const evolve::RankShare& share : ranks)
-        list.push_back({{"candidates", share.members}, {"seconds", share.seconds}});
-    return list;
-}
-
-}  // namespace
 
 Result<void> validate(const KfacOptions& options) {
     if (!std::isfinite(options.learning_rate) || options.learning_rate < evolve::kMinScale) {
@@ -70,7 +46,7 @@ Result<void> validate(const GradientOptions& options) {
 }
 
 Result<void> validate(const OptimizeOptions& options) {
-    if (options.steps < 1) return bad_input("The number of steps is 0; it must be at least 1.");
+    if (options.generations < 1) return bad_input("The number of generations is 0; it must be at least 1.");
     if (options.samples_per_example < 1) return bad_input("The samples per example are 0; there must be at least 1.");
     if (options.evolution.episodes != 1) {
         return bad_input(
@@ -102,9 +78,10 @@ Result<OptimizeOutcome> System::optimize(std::span<const Example> given, const M
     YOLK_TRY_VOID(validate(options));
     std::vector<Example> room;
     YOLK_TRY(const std::span<const Example> examples, of_one_kind(given, room));
-    if (options.examples_per_step > examples.size()) {
-        return bad_input("{} examples per step were asked for, but {} are there; give at most as many, or 0 for all.",
-                         options.examples_per_step, examples.size());
+    if (options.examples_per_generation > examples.size()) {
+        return bad_input(
+            "{} examples per generation were asked for, but {} are there; give at most as many, or 0 for all.",
+            options.examples_per_generation, examples.size());
     }
     const ModelScope models(in_force_with(impl_->models));
     return options.text ? optimize_with_texts(examples, metric, options) : optimize_numbers(examples, metric, options);
@@ -122,12 +99,18 @@ Result<std::uint64_t> System::registered_model_calls(std::span<const Example> ex
     if (!traced) traced = trace_all(examples.first(1));
     if (!traced) return std::move(traced).error();
     std::uint64_t most = 0;
-    for (const TracedExample& each : *traced) most = std::max(most, prompts::model_calls_in(each.graph));
+    for (const TracedExample& each : *traced) most = std::max(most, model_calls_in(each.graph));
     return most;
 }
 
 Result<OptimizeOutcome> System::optimize_with_texts(std::span<const Example> examples, const Metric& metric,
                                                     const OptimizeOptions& options) {
+    if (devices().has_other_ranks()) {
+        return bad_input(
+            "Prompts are optimized by one process, but there are {} ranks. Start one, which may use several devices, "
+            "or optimize the numbers alone.",
+            devices().exchange()->ranks());
+    }
     YOLK_TRY(const std::uint64_t model_calls, registered_model_calls(examples, options.dry_run));
     const prompts::SystemTask task{.system = this,
                                    .train = examples,
@@ -157,7 +140,7 @@ Result<OptimizeOutcome> System::optimize_numbers(std::span<const Example> exampl
                    : std::move(created).error();
     }
     const std::unique_ptr<SystemObjective> objective = *std::move(created);
-    const std::unique_ptr<Search> house = options.gradient ? gradient_search() : eggroll(*objective);
+    const std::unique_ptr<Search> house = options.gradient ? gradient_search(*objective) : eggroll(*objective);
     Search& search = options.search == nullptr ? *house : *options.search;
     if (options.dry_run) return objective->expected(search);
     YOLK_TRY(OptimizeOutcome outcome, objective->run(search));
@@ -173,77 +156,6 @@ Result<OptimizeOutcome> System::optimize_numbers(std::span<const Example> exampl
 
 Result<OptimizeOutcome> System::optimize(std::span<const Example> examples, const Metric& metric) {
     return optimize(examples, metric, {});
-}
-
-Json to_json(const StepReport& report) {
-    Json json{{"step", report.step},
-              {"mean", report.mean},
-              {"best", report.best},
-              {"centre", report.centre},
-              {"metric_calls", report.metric_calls},
-              {"failed", report.failed},
-              {"sigma", report.sigma},
-              {"learning_rate", report.learning_rate},
-              {"seconds", report.seconds}};
-    if (report.held_out) json["held_out"] = *report.held_out;
-    if (report.skipped_elements > 0) json["skipped_elements"] = report.skipped_elements;
-    if (report.model_calls > 0) {
-        json["model_calls"] = report.model_calls;
-        json["tokens"] = report.tokens;
-        json["cost"] = report.cost;
-    }
-    if (!report.shares.empty()) json["devices"] = shares_json(report.shares);
-    if (report.ranks.empty()) return json;
-    json["ranks"] = ranks_json(report.ranks);
-    json["sent_bytes"] = report.traffic.sent_bytes;
-    json["received_bytes"] = report.traffic.received_bytes;
-    return json;
-}
-
-Json to_json(const TextRound& round) {
-    Json json{{"start_mean", round.start_mean},
-              {"best_mean", round.best_mean},
-              {"iterations", round.iterations},
-              {"stopped_by", round.stopped_by}};
-    json.update(to_json(round.cost));
-    return json;
-}
-
-Json to_json(const OptimizeOutcome& outcome) {
-    Json json{{"start_reward", outcome.start_reward},
-              {"best_reward", outcome.best_reward},
-              {"steps", outcome.steps},
-              {"resumed_from", outcome.resumed_from},
-              {"stopped_by", outcome.stopped_by},
-              {"metric_calls", outcome.cost.metric_calls},
-              {"host_calls", outcome.cost.host_calls},
-              {"dispatches", outcome.cost.dispatches},
-              {"numbers", outcome.cost.numbers},
-              {"failed_candidates", outcome.failed_candidates}};
-    if (outcome.cost.model_calls > 0) {
-        json["model_calls"] = outcome.cost.model_calls;
-        json["tokens"] = outcome.cost.tokens;
-        json["cost"] = outcome.cost.cost;
-    }
-    if (outcome.skipped_steps > 0) json["skipped_steps"] = outcome.skipped_steps;
-    if (outcome.skipped_elements > 0) json["skipped_elements"] = outcome.skipped_elements;
-    if (outcome.text_forecast) json["text_forecast"] = to_json(*outcome.text_forecast);
-    for (const TextRound& round : outcome.text_rounds) json["text_rounds"].push_back(to_json(round));
-    if (outcome.held_out_start) json["held_out_start"] = *outcome.held_out_start;
-    if (outcome.held_out_best) json["held_out_best"] = *outcome.held_out_best;
-    if (!outcome.shares.empty()) {
-        json["devices"] = shares_json(outcome.shares);
-        json["depends_on_placement"] = outcome.depends_on_placement;
-    }
-    if (!outcome.state_hash.empty()) json["state_hash"] = outcome.state_hash;
-    if (!outcome.ranks.empty()) {
-        const std::uint64_t steps = std::max(1U, outcome.steps);
-        json["ranks"] = ranks_json(outcome.ranks);
-        json["sent_bytes_per_step"] = outcome.traffic.sent_bytes / steps;
-        json["received_bytes_per_step"] = outcome.traffic.received_bytes / steps;
-    }
-    if (!outcome.notes.empty()) json["notes"] = outcome.notes;
-    return json;
 }
 
 }  // namespace yolk::hyper

@@ -2,6 +2,7 @@
 #include "yolk/hyper/metric.hpp"
 #include "article.hpp"
 #include "caught.hpp"
+#include "mean_rewards.hpp"
 #include "numbers_reward.hpp"
 #include "traced_metric.hpp"
 #include "yolk/core/json.hpp"
@@ -10,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -112,33 +112,6 @@ double cross_entropy_of_numbers(std::span<const float> logits, std::span<const d
     return right ? log_probability(logits, *right) : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// Of candidates whose predictions are one element each. Sums in double, in the order of the examples.
-void means_of_elements(const PlainOutputs& outputs, std::uint32_t first, const WantedNumbers& wanted,
-                       std::span<double> rewards) {
-    constexpr std::size_t kSide = 4;  // chains of additions at the same time
-    const std::size_t examples = wanted.size();
-    bool are_single = outputs.each == examples;
-    for (std::size_t e = 0; e < examples; ++e) are_single = are_single && outputs.first[e] == e;
-    if (!are_single) {
-        std::ranges::fill(rewards, std::numeric_limits<double>::quiet_NaN());
-        return;
-    }
-    const float* row = outputs.elements.data() + outputs.each * first;
-    std::size_t done = 0;
-    for (; done + kSide <= rewards.size(); done += kSide, row += kSide * examples) {
-        std::array<double, kSide> sums{};
-        for (std::size_t e = 0; e < examples; ++e) {
-            for (std::size_t c = 0; c < kSide; ++c) sums[c] += double{row[c * examples + e]};
-        }
-        for (std::size_t c = 0; c < kSide; ++c) rewards[done + c] = sums[c] / static_cast<double>(examples);
-    }
-    for (; done < rewards.size(); ++done, row += examples) {
-        double sum = 0.0;
-        for (std::size_t e = 0; e < examples; ++e) sum += double{row[e]};
-        rewards[done] = sum / static_cast<double>(examples);
-    }
-}
-
 bool is_number_text(std::string_view text) {
     double number = 0.0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -210,6 +183,10 @@ Result<Scores> score_strided(const Metric& metric, const StridedValues& given, s
         sum += reward;
     }
     scores.reward = sum / static_cast<double>(predictions.count);
+    if (metric.on_device) {
+        const std::vector<float> rewards(scores.per_example.begin(), scores.per_example.end());
+        scores.reward = double{mean_rewards(rewards, 1).front()};
+    }
     if (!std::isfinite(scores.reward))
         return bad_input("{}: the sum of {} finite rewards is {}; give smaller ones.", who(), predictions.count, sum);
     return scores;
@@ -252,7 +229,10 @@ Metric cross_entropy() {
 
 Metric output_as_reward(std::string name) {
     const auto of_values = [](const Value& reward, const Value& /*expected*/) { return reward.as_number(); };
-    return {NumbersReward{.of_values = of_values, .of_plain = means_of_elements}, std::move(name)};
+    const auto of_numbers = [](std::span<const float> reward, std::span<const double> /*expected*/) {
+        return reward.size() == 1 ? double{reward[0]} : std::numeric_limits<double>::quiet_NaN();
+    };
+    return {NumbersReward{.of_values = of_values, .of_plain = reward_of_plain(of_numbers)}, std::move(name)};
 }
 
 Metric parse_success(std::string format) {

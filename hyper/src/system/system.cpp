@@ -10,11 +10,11 @@
 
 #include "body_calls.hpp"
 #include "caught.hpp"
+#include "equations.hpp"
+#include "example_view.hpp"
 #include "models_in_force.hpp"
-#include "operations_impl.hpp"
 #include "pending_calls.hpp"
-#include "population_place.hpp"
-#include "population_refresh.hpp"
+#include "refresh.hpp"
 #include "system_impl.hpp"
 #include "tracer.hpp"
 #include "yolk/core/log.hpp"
@@ -156,51 +156,31 @@ Result<Value> System::value_of(const std::string& name) const {
         impl_->name);
 }
 
-void System::use(Dispatcher& dispatcher) noexcept {
+void System::use(const evolve::Devices& devices) {
     impl_->populations.clear();
-    impl_->context.reset();
-    impl_->dispatcher = &dispatcher;
-    impl_->devices = nullptr;
-}
-
-void System::use(const Context& context) noexcept {
-    impl_->populations.clear();
-    impl_->context = context;
-    impl_->dispatcher = &context.dispatcher();
-    impl_->devices = nullptr;
-}
-
-void System::use(evolve::DevicePool& devices) noexcept {
-    impl_->populations.clear();
-    impl_->context.reset();
-    impl_->dispatcher = nullptr;
-    impl_->devices = &devices;
+    impl_->devices = devices;
 }
 
 void System::use(Models models) { impl_->models = std::make_shared<const Models>(std::move(models)); }
 std::shared_ptr<const Models> System::models() const noexcept { return impl_->models; }
 
-evolve::DevicePool* System::devices() const noexcept { return impl_->devices; }
+const evolve::Devices& System::devices() const noexcept { return impl_->devices; }
 
 Result<Dispatcher*> System::dispatcher() {
-    if (impl_->devices != nullptr) {
-        YOLK_TRY(const std::size_t lead, impl_->devices->lead());
-        return &impl_->devices->dispatcher(lead);
-    }
-    if (impl_->dispatcher == nullptr) {
-        auto own = Context::create();
-        if (!own) return std::move(own).error().while_doing("opening a device for system '" + impl_->name + "'");
-        use(*own);
-    }
-    return impl_->dispatcher;
+    Result<Dispatcher*> dispatcher = impl_->devices.dispatcher();
+    if (!dispatcher && impl_->devices.pool() == nullptr)
+        return std::move(dispatcher).error().while_doing("opening a device for system '" + impl_->name + "'");
+    return dispatcher;
 }
 
 Result<MaybeDevice> device_of(System& system) {
+    const evolve::Devices& devices = system.devices();
+    if (devices.is_none()) return MaybeDevice{.why = devices.dispatcher().error()};
     Result<Dispatcher*> dispatcher = system.dispatcher();
-    if (dispatcher) return MaybeDevice{.dispatcher = *dispatcher};
+    if (dispatcher) return MaybeDevice{.devices = devices, .dispatcher = *dispatcher};
     const char* const named = std::getenv("YOLK_DEVICE");
     const bool is_named = named != nullptr && *named != '\0';
-    if (is_named || system.devices() != nullptr) return std::move(dispatcher).error();
+    if (is_named || devices.pool() != nullptr) return std::move(dispatcher).error();
     return MaybeDevice{.why = std::move(dispatcher).error()};
 }
 

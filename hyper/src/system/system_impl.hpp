@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "yolk/autotune/context.hpp"
 #include "yolk/hyper/system.hpp"
 
 namespace yolk::hyper {
@@ -35,6 +34,7 @@ class PendingCalls;
 /// Where tensor equations of a system run: nowhere, as far as no device can be opened and nobody has given one. That
 /// is all right for a system without any; `why` is what others come to.
 struct MaybeDevice {
+    evolve::Devices devices = evolve::Devices::none();
     Dispatcher* dispatcher = nullptr;
     std::optional<Error> why{};
 };
@@ -53,9 +53,7 @@ struct System::Impl {
     bool overlaps = true;            ///< host calls of a trace, and of several, run at the same time
     bool is_dry = false;             ///< host functions are not called: their stand-ins are their results
     std::set<std::string> warned{};  ///< each warning is logged once, not for every example
-    std::optional<Context> context{};  ///< what `dispatcher` is of, where it is not the caller's
-    Dispatcher* dispatcher = nullptr;
-    evolve::DevicePool* devices = nullptr;  ///< the caller's, in place of both
+    evolve::Devices devices{};
     std::shared_ptr<HostPool> pool;
     std::shared_ptr<const Models> models{};                      ///< for model calls
     std::vector<std::unique_ptr<KeptPopulation>> populations{};  ///< the latest last; gone before their device

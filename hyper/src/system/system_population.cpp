@@ -12,6 +12,7 @@
 
 #include "models_in_force.hpp"
 #include "numbers_reward.hpp"
+#include "output_space.hpp"
 #include "scored_example.hpp"
 #include "system_impl.hpp"
 #include "valid_graph.hpp"
@@ -116,10 +117,23 @@ class Scoring {
     std::atomic<std::uint32_t> next_{0};
 };
 
+PopulationEvaluation rewards_of_means(PopulationOutputs outputs, const Metric& metric) {
+    PopulationEvaluation evaluation;
+    evaluation.rewards.assign(outputs.means.begin(), outputs.means.end());
+    evaluation.errors = std::move(outputs.errors);
+    for (std::size_t c = 0; c < evaluation.rewards.size(); ++c) {
+        if (std::isfinite(evaluation.rewards[c]) || evaluation.errors[c]) continue;
+        evaluation.errors[c] = bad_input("Metric '{}' gave candidate {} a reward that is not finite.", metric.name, c);
+    }
+    evaluation.outputs = std::move(outputs);
+    return evaluation;
+}
+
 }  // namespace
 
 Result<PopulationEvaluation> score_population(PopulationOutputs outputs, std::span<const Value> expected,
                                               const Metric& metric) {
+    if (!outputs.means.empty()) return rewards_of_means(std::move(outputs), metric);
     const std::size_t given =
         outputs.plain.empty() ? outputs.values.size() : outputs.plain.shapes.size() * std::size_t{outputs.candidates};
     if (outputs.examples != expected.size() || given != std::size_t{outputs.examples} * outputs.candidates) {
@@ -169,13 +183,13 @@ Result<PopulationEvaluation> System::evaluate_population(std::span<const Candida
     YOLK_TRY(std::vector<TracedExample> traces, trace_all(examples));
     if (metric.on_device) {
         for (std::size_t i = 0; i < traces.size(); ++i) {
-            auto scored = scored_example(traces[i], metric, examples[i].expected);
+            auto scored = scored_example(traces[i], metric, examples[i].expected, std::span<const std::string>());
             if (!scored) return std::move(scored).error().while_doing(fmt::format("scoring example {}", i));
             traces[i] = *std::move(scored);
         }
     }
     YOLK_TRY(const MaybeDevice device, device_of(*this));
-    auto found = impl_->population_for({device.dispatcher, &pool(), devices()}, std::move(traces), options);
+    auto found = impl_->population_for({device.devices, &pool()}, std::move(traces), options);
     if (!found) return device.why ? *device.why : std::move(found).error();
     KeptPopulation* const kept = *found;
     auto evaluated = kept->evaluator->evaluate(candidates);
@@ -184,6 +198,7 @@ Result<PopulationEvaluation> System::evaluate_population(std::span<const Candida
         return std::move(evaluated).error();
     }
     PopulationOutputs outputs = *std::move(evaluated);
+    if (metric.on_device) YOLK_TRY_VOID(population::average(outputs));
     const std::vector<std::string> fallbacks = kept->evaluator->fallbacks();
     if (outputs.pooled.suspect_since) {
         log_warning(fmt::format(
@@ -192,8 +207,7 @@ Result<PopulationEvaluation> System::evaluate_population(std::span<const Candida
     }
     std::vector<Value> expected;
     for (const Example& example : examples) expected.push_back(example.expected);
-    YOLK_TRY(PopulationEvaluation scored,
-             score_population(std::move(outputs), expected, metric.on_device ? output_as_reward(metric.name) : metric));
+    YOLK_TRY(PopulationEvaluation scored, score_population(std::move(outputs), expected, metric));
     scored.fallbacks = fallbacks;
     return scored;
 }

@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "caught.hpp"
+#include "example_view.hpp"
 #include "models_in_force.hpp"
 #include "pending_calls.hpp"
-#include "population_place.hpp"
 #include "system_impl.hpp"
 #include "tracer.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "operations_impl.hpp"
+#include "with_extent.hpp"
 #include "yolk/hyper/value.hpp"
 
 namespace yolk::hyper {

@@ -6,10 +6,10 @@
 #include <numeric>
 
 #include "check_tools.hpp"
-#include "families/rollout_fast_check.hpp"
-#include "families/rollout_steps_check.hpp"
 #include "philox_oracle.hpp"
+#include "rollout_fast_check.hpp"
 #include "rollout_oracle.hpp"
+#include "rollout_steps_check.hpp"
 #include "yolk/core/noise.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "families/rollout_steps_check.hpp"
+#include "rollout_steps_check.hpp"
 #include "yolk/reference/rollout_trace.hpp"
 
 #include <fmt/format.h>

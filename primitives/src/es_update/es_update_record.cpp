@@ -19,7 +19,7 @@ namespace abi_us = abi::update_share;
 constexpr std::uint64_t kCombineCost = 8;  ///< of one partial sum, added up
 
 /// What a share comes to: tiles, and pairs [first, end).
-struct Extent {
+struct ShareExtent {
     TileRange tiles;
     std::uint32_t first_pair = 0;
     std::uint32_t end_pair = 0;
@@ -38,7 +38,7 @@ Error outside(const char* what, std::uint32_t first, std::uint32_t count, std::u
     return bad_input("A share of [es_update] has {} {} from {} on; there are {}.", count, what, first, all);
 }
 
-Result<Extent> extent_of(const TileLayout& layout, const EsUpdateDesc& desc, const EsUpdateShare& share) {
+Result<ShareExtent> extent_of(const TileLayout& layout, const EsUpdateDesc& desc, const EsUpdateShare& share) {
     const std::uint32_t pairs = pairs_of(desc);
     const auto end_strip = end_of(share.first_strip, share.strip_count, layout.strip_count);
     if (!end_strip) return outside("strips", share.first_strip, share.strip_count, layout.strip_count);
@@ -49,10 +49,10 @@ Result<Extent> extent_of(const TileLayout& layout, const EsUpdateDesc& desc, con
             "A gradient of [es_update] was asked for of pairs {} to {}; it is made of all {}, and sums of some.",
             share.first_pair, *end_pair, pairs);
     }
-    return Extent{.tiles = tiles_of_strips(layout, share.first_strip, *end_strip - share.first_strip),
-                  .first_pair = share.first_pair,
-                  .end_pair = *end_pair,
-                  .has_frozen = share.first_strip == 0 && share.strip_count != 0};
+    return ShareExtent{.tiles = tiles_of_strips(layout, share.first_strip, *end_strip - share.first_strip),
+                       .first_pair = share.first_pair,
+                       .end_pair = *end_pair,
+                       .has_frozen = share.first_strip == 0 && share.strip_count != 0};
 }
 
 abi_eu::Params params_at(const EsUpdatePass& pass, const EsUpdateDesc& desc, const NoiseContext& when) noexcept {
@@ -68,7 +68,7 @@ abi_eu::Params params_at(const EsUpdatePass& pass, const EsUpdateDesc& desc, con
     return at;
 }
 
-abi_us::Params share_params(const abi_eu::Params& at, const Extent& extent) noexcept {
+abi_us::Params share_params(const abi_eu::Params& at, const ShareExtent& extent) noexcept {
     return {.seed_low = at.seed_low,
             .seed_high = at.seed_high,
             .time = at.time,
@@ -116,7 +116,7 @@ struct WindowRecording {
 };
 
 /// `zeroed`: how many elements of frozen parameters, too.
-void record_window(Recorder& recorder, const WindowRecording& of, const Extent& extent, const TileWindow& window,
+void record_window(Recorder& recorder, const WindowRecording& of, const ShareExtent& extent, const TileWindow& window,
                    std::uint32_t zeroed) noexcept {
     const EsUpdateDesc& desc = *of.desc;
     abi_eu::Params at = of.params;
@@ -148,7 +148,7 @@ void record_es_update(Recorder& recorder, const BindingsOf<EsUpdateDesc>& bound,
     bool is_first = true;
     for (std::size_t i = 0; i < passes.size(); ++i) {
         const EsUpdatePass& pass = passes[i];
-        const Result<Extent> extent = extent_of(pass.layout, desc, share.value);
+        const Result<ShareExtent> extent = extent_of(pass.layout, desc, share.value);
         if (!extent) return recorder.refuse(extent.error());
         if (!extent->has_frozen) zeroed = 0;
         WindowRecording of{.desc = &desc,

@@ -28,7 +28,7 @@ constexpr std::uint64_t kFewInvocations = 1024;
 // On NVIDIA's driver nothing is packed: 255 registers and unpacking cost more than the noise in local memory. An H200
 // (580.159, exact, 4-64-2): 65,536 members 6.7 ms, packed 8.3; 4,096 members, a warp for each multiprocessor, 3.2 with
 // the parameters in the uniform buffer, 2.5 with a copy for each lane (21.6 with 65,536 members), packed 3.9.
-constexpr std::uint32_t kNvidia = 0x10de;
+constexpr std::uint32_t kNvidiaVendor = 0x10de;
 constexpr std::uint64_t kCopiesPerUnit = 64;  // lanes
 
 Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& environment) {
@@ -159,7 +159,7 @@ std::uint32_t default_workgroup(const DeviceInfo& info, const RolloutDesc& desc)
 }
 
 bool is_measured_nvidia(const DeviceInfo& info) noexcept {
-    return info.vendor_id == kNvidia && info.limits.compute_units != 0;
+    return info.vendor_id == kNvidiaVendor && info.limits.compute_units != 0;
 }
 
 /// Of the parameters, one for each lane.

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -53,13 +54,19 @@ void begin(const DrillFault& fault, FaultInjector& faults) {
     if (fault.kind == "full") limit_files(fault.number);
 }
 
+/// What an earlier process has specialized: most of the start of the hundreds that a drill of 50 takes.
+std::filesystem::path kept_kernels() {
+    const char* const folder = std::getenv("YOLK_TEST_KERNELS");  // NOLINT(concurrency-mt-unsafe): nothing sets it
+    return folder == nullptr ? "" : folder;
+}
+
 /// One process uses both drivers, or the only one twice; of two ranks each has one of these devices, or both.
 Result<std::vector<Device>> open_devices(const Instance& instance, const Processes* ranks, bool both) {
     std::vector<Device> devices;
     const auto present = static_cast<std::uint32_t>(instance.devices().size());
     for (std::uint32_t i = 0; i < 2 && present != 0; ++i) {
         if (ranks != nullptr && !both && i != ranks->rank() % 2) continue;
-        YOLK_TRY(const Device device, Device::create(instance, i % present));
+        YOLK_TRY(const Device device, Device::create(instance, i % present, {.pipeline_cache_folder = kept_kernels()}));
         YOLK_TRY_VOID(probe(device));
         devices.push_back(device);
     }
@@ -83,10 +90,11 @@ Result<std::string> run_once(const std::filesystem::path& out, const DrillFault&
     if (fault.system) return drill_system(out, resume, strike);
     TrainOptions options = drill_options(out);
     options.resume = resume;
-    options.exchange = ranks;
     options.audit = strike.audit;
     options.hang_limit = strike.hang_limit;
-    YOLK_TRY(const TrainOutcome outcome, train(devices, options, [&](const GenerationReport& report) {
+    const evolve::Devices here(devices);
+    YOLK_TRY(const TrainOutcome outcome,
+             train(ranks == nullptr ? here : here.with(*ranks), options, [&](const GenerationReport& report) {
                  strike.on_generation(report.generation + 1);
                  return true;
              }));

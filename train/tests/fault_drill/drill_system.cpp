@@ -12,30 +12,29 @@ namespace yolk::train {
 
 Result<std::string> drill_system(const std::filesystem::path& out, bool resume, const Strike& strike) {
     hyper::Task task = hyper::rotation_task(1);
-    std::optional<evolve::DevicePool> pool;
+    evolve::Devices devices;
     std::optional<Dispatcher> dispatcher;
     if (strike.devices.size() > 1) {
-        YOLK_TRY(pool,
+        YOLK_TRY(devices,
                  evolve::DevicePool::create(strike.devices, {.hang_limit = strike.hang_limit, .audit = strike.audit}));
-        task.system.use(*pool);
     } else {
         YOLK_TRY(dispatcher, Dispatcher::create(strike.devices.front(), {.hang_limit = strike.hang_limit}));
-        task.system.use(*dispatcher);
+        devices = *dispatcher;
     }
+    task.system.use(strike.exchange != nullptr ? devices.with(*strike.exchange) : devices);
     hyper::OptimizeOptions options{.evolution = {.population = 64,
                                                  .sigma = 0.5F,
                                                  .learning_rate = 0.5F,
                                                  .optimizer = OptimizerRule::Momentum,
                                                  .seed = 5},
-                                   .steps = 8};
+                                   .generations = 8};
     options.checkpoint = out / "checkpoint.yolk";
     options.checkpoint_every = 3;
     options.run_log = out / "log.yolk";
     options.resume = resume;
-    options.exchange = strike.exchange;
     if (strike.on_generation) {
-        options.on_step = [&](const hyper::StepReport& report) {
-            strike.on_generation(report.step + 1);
+        options.on_generation = [&](const hyper::GenerationReport& report) {
+            strike.on_generation(report.generation + 1);
             return true;
         };
     }

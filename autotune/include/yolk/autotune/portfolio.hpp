@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/autotune/knob_value.hpp"
+#include "yolk/context/knob_value.hpp"
 
 namespace yolk::autotune {
 

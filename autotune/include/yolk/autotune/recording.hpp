@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/autotune/tuning_file.hpp"
+#include "yolk/context/tuning_file.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/tuning_space.hpp"
 

@@ -14,7 +14,7 @@
 #include "yolk/autotune/inspection.hpp"
 #include "yolk/autotune/recorded_surface.hpp"
 #include "yolk/autotune/replay.hpp"
-#include "yolk/autotune/tuning_file.hpp"
+#include "yolk/context/tuning_file.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/pipeline_report.hpp"
 #include "yolk/runtime/tuning_space.hpp"

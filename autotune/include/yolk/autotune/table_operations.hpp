@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "yolk/autotune/explain.hpp"
-#include "yolk/autotune/tuning_file.hpp"
+#include "yolk/context/tuning_file.hpp"
 #include "yolk/core/result.hpp"
 
 namespace yolk::autotune {

@@ -12,7 +12,7 @@
 #include "yolk/autotune/live_surface.hpp"
 #include "yolk/autotune/run_journal.hpp"
 #include "yolk/autotune/tuner.hpp"
-#include "yolk/autotune/tuning_file.hpp"
+#include "yolk/context/tuning_file.hpp"
 
 namespace yolk::autotune {
 

@@ -7,12 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "yolk/core/owned.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/evolve/member_range.hpp"
 #include "yolk/primitives/determinism.hpp"
@@ -76,8 +76,9 @@ struct PooledResult {
     std::uint32_t unaudited = 0;
 };
 
-/// Owns a dispatcher and a thread for each device; devices are handles that it shares. One thread at a time calls it.
-/// The work that it is given runs on its threads.
+/// A handle: copies are the same pool, whose threads end with the last of them. Owns a dispatcher and a thread for each
+/// device; devices are handles that it shares. One thread at a time calls it. The work that it is given runs on its
+/// threads.
 class DevicePool {
    public:
     /// Probes each device; one that cannot be used is dropped with a notice. Errors: no devices, one that is given
@@ -92,7 +93,7 @@ class DevicePool {
     [[nodiscard]] const std::string& name(std::size_t worker) const noexcept;
     [[nodiscard]] double rate(std::size_t worker) const noexcept;  ///< members per second; 0: not measured
     [[nodiscard]] const Device& device(std::size_t worker) const noexcept;
-    [[nodiscard]] Dispatcher& dispatcher(std::size_t worker) noexcept;
+    [[nodiscard]] Dispatcher& dispatcher(std::size_t worker) const noexcept;
     [[nodiscard]] const DevicePoolOptions& options() const noexcept;
     /// The device in use that evaluates fastest; while not all rates are known, the one that choose_device would take.
     /// It makes the update. Error: none is left (says why each was dropped).
@@ -121,8 +122,8 @@ class DevicePool {
     struct Impl;
 
    private:
-    explicit DevicePool(Owned<Impl> impl) noexcept : impl_(std::move(impl)) {}
-    Owned<Impl> impl_;
+    explicit DevicePool(std::shared_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+    std::shared_ptr<Impl> impl_;
 };
 
 /// Whether a worker with this error is dropped while the others go on.

@@ -13,6 +13,7 @@
 #include "yolk/core/owned.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/evolve/bounds.hpp"
+#include "yolk/evolve/devices.hpp"
 #include "yolk/evolve/evaluator.hpp"
 #include "yolk/evolve/generation.hpp"
 #include "yolk/evolve/options.hpp"
@@ -58,11 +59,9 @@ struct EvolutionParts {
     bool changing_examples = false;        ///< NotFiniteWatch's
 };
 
-class DevicePool;  // yolk/evolve/device_pool.hpp
 class EvolutionEngine;
-struct PoolParts;    // yolk/evolve/pool_parts.hpp
-struct WorkerShare;  // yolk/evolve/device_pool.hpp
-struct RankShare;    // yolk/evolve/ranks.hpp
+struct PoolParts;  // yolk/evolve/pool_parts.hpp
+struct RankShare;  // yolk/evolve/ranks.hpp
 
 /// The unperturbed parameters that were scored last, inside their bounds, and the scores (PoolParts::mean_scores).
 struct MeanScores {
@@ -81,17 +80,18 @@ class Evolution {
     [[nodiscard]] static Result<Evolution> create(const Device& device, Dispatcher& dispatcher, EvolutionParts parts,
                                                   const EvolutionOptions& options);
 
-    /// The same over a pool of devices, which must outlive it: members are dealt out to all of them, the
-    /// fastest makes the update and is followed by another one where it fails. In exact mode the bits do not depend on
+    /// The same over `devices`, which it keeps: members are dealt out to all of them, the fastest makes the update and
+    /// is followed by another one where it fails. In exact mode the bits do not depend on
     /// the pool. Where an audit finds a device that computed wrongly, a step goes back to the generation that it may
     /// have spoiled first, so that generations() may fall. With one device, without audits, and where the parts allow
-    /// it, this is the run above. Errors: besides those above, another determinism than the pool's, no device is left.
-    [[nodiscard]] static Result<Evolution> create(DevicePool& pool, PoolParts parts, const EvolutionOptions& options);
-
-    /// The same without a device: members by one evaluator of the host (PoolParts::members, asked with nulls; empty:
-    /// the run has apply() and no step()), the update by its exact twin, with the bits of a device. Errors: as above;
-    /// fast determinism, other ranks, own stages.
-    [[nodiscard]] static Result<Evolution> create_on_host(PoolParts parts, const EvolutionOptions& options);
+    /// it, this is the run above. With other ranks, which call step() as often: each evaluates its share of the
+    /// members, and all make the update from everyone's weights. The state is compared after each generation; where the
+    /// rule ends in floats, all take rank 0's, if theirs is another one. Errors: besides those above, another
+    /// determinism than the pool's, no device is left. On Devices::none() members are scored by one evaluator of the
+    /// host (PoolParts::members, asked with nulls; empty: the run has apply() and no step()), and the update is made by
+    /// its exact twin, with the bits of a device. Errors: as above; fast determinism, other ranks, own stages.
+    [[nodiscard]] static Result<Evolution> create(const Devices& devices, PoolParts parts,
+                                                  const EvolutionOptions& options);
 
     /// One generation, and waits for it. The host looks at the summary and at nothing that grows with the population or
     /// the parameters. Errors: NotFiniteWatch's (Failed), device lost,
@@ -150,6 +150,7 @@ class Evolution {
    private:
     explicit Evolution(Owned<EvolutionEngine> engine, NotFiniteWatch watch = NotFiniteWatch()) noexcept
         : engine_(std::move(engine)), watch_(watch) {}
+    std::optional<DevicePool> pool_{};  // of a run on one device, which borrows it
     Owned<EvolutionEngine> engine_;
     NotFiniteWatch watch_;
 };

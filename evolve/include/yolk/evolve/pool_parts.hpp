@@ -13,7 +13,6 @@
 #include "yolk/evolve/device_pool.hpp"
 #include "yolk/evolve/evaluator.hpp"
 #include "yolk/evolve/evolution.hpp"
-#include "yolk/evolve/exchange.hpp"
 #include "yolk/evolve/member_evaluator.hpp"
 
 namespace yolk::evolve {
@@ -76,15 +75,11 @@ struct PoolParts {
     bool exact_members = false;
     /// Makes what scores the unperturbed policy after the update, on the device that makes the update; may be empty.
     std::function<Result<std::unique_ptr<Evaluator>>(const Device& device)> policy{};
-    /// The same in a run on the host, as one member; may be empty.
+    /// The same in a run on the host (Devices::none()), as one member; may be empty.
     std::unique_ptr<MemberEvaluator> host_policy{};
     /// Makes the evaluator of a run on a single device, which then needs no copy of scores to the host; may be empty.
     /// Not used where the pool has audits: it says that nothing is audited, where one device is left.
     std::function<Result<std::unique_ptr<Evaluator>>(const Device& device)> single{};
-    /// With other ranks, which call step() as often: each evaluates its share of the members, and all make the update
-    /// from everyone's weights. The state is compared after each generation; where the rule ends in floats, all take
-    /// rank 0's, if theirs is another one. Must outlive the run; null: one rank.
-    Exchange* exchange = nullptr;
     std::unique_ptr<MemberEvaluator> judge{};  ///< the exact twin, for audits; may be empty
     Stages stages{};
     UpdateBy update_by = UpdateBy::Measured;

@@ -23,6 +23,7 @@ class RankTeam {
     [[nodiscard]] static Result<RankTeam> create(Exchange& exchange, const EvolutionOptions& options);
 
     [[nodiscard]] Exchange& exchange() noexcept { return *exchange_; }
+    [[nodiscard]] std::uint32_t ranks() const noexcept { return exchange_->ranks(); }
     [[nodiscard]] const MemberRange& mine() const noexcept { return shares_[exchange_->rank()]; }
 
     /// What a rank knows after its evaluation, and what all know together.

@@ -39,7 +39,8 @@ struct Metric {
     /// gives. Empty: the metric has no derivative.
     std::function<Traced(const Traced& prediction, const Traced& expected)> traced{};
     /// Populations are scored by `traced`, on the device, so that predictions need not leave it. `per_example` gives
-    /// the same rewards on the host.
+    /// the same rewards on the host. The mean over examples is then the kernel `reduce`'s, in fp32: the same bits where
+    /// kernels make it and where the host does.
     bool on_device = false;
     /// Before `traced` is used: whether an expected value goes with predictions of a type. Empty: all do.
     std::function<Result<void>(const ValueType& prediction, const Value& expected)> check{};

@@ -16,25 +16,20 @@
 #include "yolk/evolve/exchange.hpp"
 #include "yolk/evolve/options.hpp"
 #include "yolk/evolve/ranks.hpp"
-#include "yolk/evolve/update_twin.hpp"
 #include "yolk/hyper/models.hpp"
 #include "yolk/hyper/system.hpp"
 #include "yolk/hyper/text_search.hpp"
 
-namespace yolk::evolve {
-class Evolution;  // yolk/evolve/evolution.hpp
-}
-
 namespace yolk::hyper {
 
-struct StepReport {
-    std::uint32_t step = 0;  ///< from 0
-    double mean = 0.0;       ///< rewards of the population
+struct GenerationReport {
+    std::uint32_t generation = 0;  ///< from 0
+    double mean = 0.0;             ///< rewards of the population
     double best = 0.0;
-    double centre = 0.0;  ///< reward of the unperturbed parameters before this step's update
+    double unperturbed = 0.0;  ///< reward of the unperturbed parameters before this generation's update
     std::optional<double> held_out{};
     std::uint64_t metric_calls = 0;  ///< so far
-    std::uint32_t failed = 0;        ///< candidates of this step that count as the worst
+    std::uint32_t failed = 0;        ///< candidates of this generation that count as the worst
     /// Parameters that were left as they were since the last report, because a step would have made them, or their
     /// moments, not finite.
     std::uint64_t skipped_elements = 0;
@@ -50,7 +45,7 @@ struct StepReport {
     std::vector<evolve::RankShare> ranks{};  ///< over several ranks: what each evaluated
     evolve::Traffic traffic{};               ///< and what this one exchanged since the last report
 };
-[[nodiscard]] Json to_json(const StepReport& report);
+[[nodiscard]] Json to_json(const GenerationReport& report);
 
 class Search;
 
@@ -89,14 +84,18 @@ struct TextOptions {
     /// Who reflects, asked with the tag "reflection". Without one: the models in force, by that tag.
     std::optional<Models> reflector{};
     TextBudget budget{};        ///< of all rounds together: each gets an equal share of what is left
-    std::uint32_t rounds = 1;   ///< of a prompt search and then `steps` of the search of numbers, at least 1
+    std::uint32_t rounds = 1;   ///< of a prompt search and then `generations` of the search of numbers, at least 1
     bool numbers = true;        ///< false: prompts only; so it is where no numbers are optimized
     double failed_score = 0.0;  ///< of an example that failed: the worst there is, for metrics that go below 0
     std::function<bool(const TextStep&)> on_step{};  ///< false: stop there, the best so far kept
 };
 
+/// Where the system's devices are those of one rank (evolve::Devices::with), the ranks make one search together. All
+/// of them call optimize() with the same system, examples and options, and all get the parameters of a search by one.
+/// Candidates are shared by measured rates; log, held-out examples and the best mean are rank 0's. on_generation is
+/// called on each: the search ends where one of them says so.
 struct OptimizeOptions {
-    /// The settings of EGGROLL, as in training (TrainOptions::evolution), with a smaller population and gentler steps
+    /// The settings of EGGROLL, as in training (TrainOptions::evolution), with a smaller population and smaller steps
     /// by default (evolve::kSystemDefaults). Over a system they mean:
     /// - sigma: in search coordinates (parameters.hpp);
     /// - rank: of the noise of matrices that declare none (MatrixWeight::noise_rank);
@@ -104,12 +103,14 @@ struct OptimizeOptions {
     /// - freeze: hyperfunctions; freeze_vectors: those whose parameters are a vector of weights;
     /// - episodes: stays 1, as samples_per_example is what repeats an evaluation.
     evolve::SystemEvolutionOptions evolution{};
-    std::uint32_t steps = 50;
-    /// Each step is evaluated on so many of the examples, drawn without replacement: each pass over all of them is
-    /// shuffled anew, and what is left of a pass when it does not fill a step is left out. Seed and step alone decide.
-    /// Rewards of different steps are then of different examples: the outcome's parameters are those with the best
-    /// held-out reward where `held_out` is given, otherwise the last ones. 0: all, in each step.
-    std::uint32_t examples_per_step = 0;
+    /// Of EGGROLL; of training by derivatives, steps along them.
+    std::uint32_t generations = 50;
+    /// Each generation is evaluated on so many of the examples, drawn without replacement: each pass over all of them
+    /// is shuffled anew, and what is left of a pass when it does not fill a generation is left out. Seed and generation
+    /// alone decide. Rewards of different generations are then of different examples: the outcome's parameters are
+    /// those with the best held-out reward where `held_out` is given, otherwise the last ones. 0: all, in each
+    /// generation.
+    std::uint32_t examples_per_generation = 0;
     std::uint32_t samples_per_example = 1;  ///< host functions and metric are run so many times, rewards averaged
     PopulationOptions population_options{};
     std::uint64_t metric_budget =
@@ -120,14 +121,14 @@ struct OptimizeOptions {
     /// others. Needs a metric with a traced form.
     std::optional<GradientOptions> gradient{};
     std::span<const Example> held_out{};
-    std::uint32_t held_out_every = 1;  ///< steps between two looks at them; 0: at the start and the end alone
-    std::filesystem::path log{};       ///< JSON lines: steps, and at the end calls and latencies per hyperfunction
-    std::function<bool(const StepReport&)> on_step{};  ///< false: stop there, the best so far kept
-    Search* search = nullptr;                          ///< nullptr: EGGROLL
-    /// Where EGGROLL keeps what it can go on from, atomically: every `checkpoint_every` steps, and at the end. Empty:
-    /// nowhere.
+    std::uint32_t held_out_every = 1;  ///< generations between two looks at them; 0: at the start and the end alone
+    std::filesystem::path log{};  ///< JSON lines: generations, and at the end calls and latencies per hyperfunction
+    std::function<bool(const GenerationReport&)> on_generation{};  ///< false: stop there, the best so far kept
+    Search* search = nullptr;                                      ///< nullptr: EGGROLL
+    /// Where EGGROLL keeps what it can go on from, atomically: every `checkpoint_every` generations, and at the end.
+    /// Empty: nowhere.
     std::filesystem::path checkpoint{};
-    std::uint32_t checkpoint_every = 10;  ///< steps; 0: at the end alone
+    std::uint32_t checkpoint_every = 10;  ///< generations; 0: at the end alone
     /// Where EGGROLL writes each generation (yolk/evolve/run_log.hpp), from which replay() gives the parameters after
     /// any of them; the same bytes on any devices and ranks in exact mode. A search that resumes goes on with it.
     /// Empty: nowhere.
@@ -136,15 +137,10 @@ struct OptimizeOptions {
     /// named after it, a file of the search that is under way. One process, on any devices.
     std::optional<TextOptions> text{};
     std::uint64_t kept_log_bytes = 0;  ///< of what is in the log, where the search begins; a resumed one knows itself
-    /// Goes on from `checkpoint`, to the parameters of a search that was never interrupted; steps, budget and held-out
-    /// examples may be others. Costs, failures and steps are counted on, and the log goes on where it fits; the history
-    /// has the steps since. Without such a file it begins anew, with a notice.
+    /// Goes on from `checkpoint`, to the parameters of a search that was never interrupted; generations, budget and
+    /// held-out examples may be others. Costs, failures and generations are counted on, and the log goes on where it
+    /// fits; the history has the generations since. Without such a file it begins anew, with a notice.
     bool resume = false;
-    /// Ranks that make one search together, each on devices of its own. All of them call optimize() with the same
-    /// system, examples and options, and all get the parameters of a search by one. Candidates are shared by measured
-    /// rates; log, held-out examples and the best centre are rank 0's. on_step is called on each: the search ends where
-    /// one of them says so. nullptr: there are no others.
-    evolve::Exchange* exchange = nullptr;
 };
 [[nodiscard]] Result<void> validate(const KfacOptions& options);
 [[nodiscard]] Result<void> validate(const GradientOptions& options);
@@ -152,7 +148,7 @@ struct OptimizeOptions {
 /// caller's own may read as it likes.
 [[nodiscard]] Result<void> validate(const OptimizeOptions& options);
 
-/// What an optimization would take at most, the start and the final centre included; known before it starts.
+/// What an optimization would take at most, the start and the final mean included; known before it starts.
 struct OptimizeCost {
     std::uint64_t metric_calls = 0;
     std::uint64_t host_calls = 0;  ///< without retries
@@ -181,14 +177,14 @@ struct OptimizeOutcome {
     double best_reward = 0.0;  ///< of the parameters that were kept
     std::optional<double> held_out_start{};
     std::optional<double> held_out_best{};
-    std::uint32_t steps = 0;         ///< done
+    std::uint32_t generations = 0;   ///< done
     std::uint32_t resumed_from = 0;  ///< of them by an earlier search, whose checkpoint this one went on from
-    std::string stopped_by;          ///< "steps", "budget", "caller", "dry run"
+    std::string stopped_by;          ///< "generations", "budget", "caller", "dry run"
     OptimizeCost cost{};             ///< expected for a dry run, counted otherwise
     std::uint64_t failed_candidates = 0;
-    std::uint32_t skipped_steps = 0;     ///< that changed nothing, as no reward of theirs was finite
-    std::uint64_t skipped_elements = 0;  ///< as StepReport::skipped_elements, of all steps
-    std::vector<StepReport> history{};
+    std::uint32_t skipped_generations = 0;  ///< that changed nothing, as no reward of theirs was finite
+    std::uint64_t skipped_elements = 0;     ///< as GenerationReport::skipped_elements, of all generations
+    std::vector<GenerationReport> history{};
     std::vector<std::string> fallbacks{};
     /// Over several devices: what each did in the whole search. Empty where one made everything.
     std::vector<evolve::WorkerShare> shares{};
@@ -196,19 +192,16 @@ struct OptimizeOutcome {
     bool depends_on_placement = false;
     /// Sentences about the devices: which were dropped and why, what fast mode leaves open, what an audit undid.
     std::vector<std::string> notes{};
-    /// evolve::state_hash of the search coordinates that were kept, and of `steps`: the same for the same search on any
-    /// devices and ranks in exact mode. Empty for a dry run.
+    /// evolve::state_hash of the search coordinates that were kept, and of `generations`: the same for the same search
+    /// on any devices and ranks in exact mode. Empty for a dry run.
     std::string state_hash{};
-    std::vector<evolve::RankShare> ranks{};  ///< over several ranks: what each evaluated in the steps
+    std::vector<evolve::RankShare> ranks{};  ///< over several ranks: what each evaluated in the generations
     evolve::Traffic traffic{};               ///< and what this one exchanged
     std::vector<TextRound> text_rounds{};
     std::optional<TextForecast> text_forecast{};  ///< of a dry run with prompts: of all rounds
 };
 /// Without history and fallbacks.
 [[nodiscard]] Json to_json(const OptimizeOutcome& outcome);
-
-/// What EGGROLL's next step depends on: search coordinates, the optimizer's state, steps done.
-using CentreState = evolve::EvolutionState;
 
 /// Derivatives of the mean reward of a step's examples, on the device.
 class Gradients {
@@ -217,10 +210,10 @@ class Gradients {
     /// Whose parameters they are by, and why other optimized groups have none, as sentences.
     [[nodiscard]] virtual std::span<const std::string> groups() const noexcept = 0;
     [[nodiscard]] virtual std::span<const std::string> refused() const noexcept = 0;
-    /// The reward at the centre, which lies on the device, packed as the search table is; of rows that the host reads
+    /// The reward at the mean, which lies on the device, packed as the search table is; of rows that the host reads
     /// `host` [element_count] has the values. Waits for the reward; work that the same dispatcher is given later finds
-    /// gradient() at that centre. Errors: the driver's, host functions'.
-    [[nodiscard]] virtual Result<double> evaluate(const BufferView& centre, std::span<const float> host,
+    /// gradient() at that mean. Errors: the driver's, host functions'.
+    [[nodiscard]] virtual Result<double> evaluate(const BufferView& mean, std::span<const float> host,
                                                   std::uint32_t step) = 0;
     /// fp32 [element_count], an ascent direction; 0 for other groups, and for those that K-FAC moves.
     [[nodiscard]] virtual BufferView gradient() const noexcept = 0;
@@ -231,70 +224,51 @@ class Gradients {
     }
 };
 
-/// What a search works on: it asks for rewards, counts what they cost, and remembers the best.
+class SystemObjective;
+
+/// What a search works on: it makes rewards, counts what they cost, and remembers the best. One thread at a time.
 class Objective {
    public:
-    virtual ~Objective() = default;
-    [[nodiscard]] virtual const SearchSpace& space() const noexcept = 0;  ///< table and starting coordinates
-    [[nodiscard]] virtual const OptimizeOptions& options() const noexcept = 0;
-    /// Of the one device, or of the first that is in use.
-    [[nodiscard]] virtual Dispatcher& dispatcher() noexcept = 0;
-    /// Where candidates are dealt out to several devices: those. nullptr: there is one.
-    [[nodiscard]] virtual evolve::DevicePool* devices() noexcept { return nullptr; }
-    /// Perturbations::rank, and EvolutionOptions::rank of an update: of matrices that declare none. space().table has
-    /// the ranks of the others.
-    [[nodiscard]] std::uint32_t noise_rank() const noexcept { return options().evolution.rank; }
-    /// Rows of space().table, ascending, that the host reads of a centre on the device: those with bounds, and what
-    /// host functions are given.
-    [[nodiscard]] virtual std::span<const ParameterId> host_rows() const noexcept = 0;
-    /// Of search coordinates, the fields'; only host_rows() have any. evolve::move_into_bounds() keeps them.
-    [[nodiscard]] virtual std::span<const evolve::ElementBounds> bounds() const noexcept = 0;
-    /// Rewards of perturbations (options().samples_per_example averaged); failed ones are NaN. An empty result: the
-    /// budget does not cover them, stop. Where the centre is among them (member -1), it competes for the result; one on
-    /// the device may still be read when this returns, and its buffer stays until settle(). Ranks share the work, and
-    /// all get the rewards of all candidates; so do those of points.
-    [[nodiscard]] virtual Result<std::vector<double>> evaluate(const Perturbations& candidates) = 0;
-    /// Whether the budget covers this many more candidates. Where it does not, the search is to end.
-    [[nodiscard]] virtual bool affords(std::uint64_t candidates) = 0;
-    /// Waits until nothing reads a centre on the device that evaluate() was given.
-    [[nodiscard]] virtual Result<void> settle() = 0;
-    /// Rewards of points in search coordinates [count, table.element_count()], clamped into the bounds. All of them
-    /// compete for the result.
-    [[nodiscard]] virtual Result<std::vector<double>> evaluate(std::span<const float> points, std::uint32_t count) = 0;
-    /// What one step came to, for the history, the log and the caller; `centre` is what the held-out examples are
+    explicit Objective(SystemObjective& of) noexcept : of_(&of) {}
+    Objective(const Objective&) = delete;
+    Objective& operator=(const Objective&) = delete;
+
+    [[nodiscard]] const SearchSpace& space() const noexcept;  ///< table and starting coordinates
+    [[nodiscard]] const OptimizeOptions& options() const noexcept;
+    /// Of search coordinates, the fields'. evolve::move_into_bounds() keeps them.
+    [[nodiscard]] std::span<const evolve::ElementBounds> bounds() const noexcept;
+
+    /// Rewards of points in search coordinates [count, table.element_count()], clamped into the bounds; failed ones are
+    /// NaN. All of them compete for the result. An empty result: the budget does not cover them, stop. Ranks share the
+    /// work, and all get the rewards of all.
+    [[nodiscard]] Result<std::vector<double>> evaluate(std::span<const float> points, std::uint32_t count);
+    /// The same of perturbations. Of them the mean (member -1) competes, where it is among them.
+    [[nodiscard]] Result<std::vector<double>> evaluate(const Perturbations& candidates);
+    /// What one generation came to, for the history, the log and the caller; `mean` is what the held-out examples are
     /// scored at. Costs in the report are filled in here. Returns false where the caller wants to stop.
-    [[nodiscard]] virtual bool report(const StepReport& step, std::span<const float> centre) = 0;
-    /// The same at the centre of perturbations, wherever that is.
-    [[nodiscard]] virtual bool report(const StepReport& step, const Perturbations& around) = 0;
+    [[nodiscard]] bool report(const GenerationReport& report, std::span<const float> mean);
+    /// The same at the mean of perturbations, wherever that is.
+    [[nodiscard]] bool report(const GenerationReport& report, const Perturbations& around);
 
-    /// What an interrupted search left, to begin with; the start of space() otherwise.
-    [[nodiscard]] virtual CentreState first_state() const = 0;
-    /// Whether the state after this many steps is to be kept now.
-    [[nodiscard]] virtual bool checkpoint_due(std::uint32_t steps) const = 0;
-    /// Keeps it, with what competed so far; on rank 0, and where there is a place for it. Errors: Io.
-    [[nodiscard]] virtual Result<void> save_checkpoint(const CentreState& state) = 0;
-
+    // Of searches that compute on the device themselves.
+    /// Of the one device, or of the first that is in use.
+    [[nodiscard]] Dispatcher& dispatcher() noexcept;
+    /// Where candidates are dealt out to several devices: those. nullptr: there is one.
+    [[nodiscard]] evolve::DevicePool* devices() noexcept;
+    /// Rows of space().table, ascending, that the host reads of a mean on the device: those with bounds, and what
+    /// host functions are given.
+    [[nodiscard]] std::span<const ParameterId> host_rows() const noexcept;
     /// Derivatives of the mean reward by these groups (all that have one where none is named). Errors: a metric without
     /// a traced form, a named group without a derivative (why), none with one, those of planning.
-    [[nodiscard]] virtual Result<std::unique_ptr<Gradients>> gradients(std::span<const std::string> groups);
+    [[nodiscard]] Result<std::unique_ptr<Gradients>> gradients(std::span<const std::string> groups);
 
-    /// The centre of these perturbations competes for the result with a reward that came with its derivatives.
-    [[nodiscard]] virtual Result<void> offer(const Perturbations& /*around*/, double /*reward*/) { return {}; }
-
-    /// Scores the centre of these perturbations on the held-out examples, if that is due, for the report that is next:
-    /// before an update moves it.
-    [[nodiscard]] virtual Result<void> look_at_held_out(const Perturbations& /*around*/) { return {}; }
-
-    /// Whether log_generation() is to be called after each generation of a run, which then keeps its weights and makes
-    /// digests.
-    [[nodiscard]] virtual bool keeps_log() const noexcept { return false; }
-    [[nodiscard]] virtual Result<void> log_generation(const evolve::Evolution& /*run*/) { return {}; }
-
-    /// Steps that changed nothing because no reward of theirs was finite, and parameters that a step left as they were.
-    virtual void skipped(std::uint32_t /*steps*/, std::uint64_t /*elements*/) {}
+   private:
+    SystemObjective* of_;
 };
 
 struct SearchReplay {
+    std::uint64_t seed = 0;
+    std::uint32_t population = 0;
     std::uint32_t generations_in_log = 0;
     std::uint64_t torn_bytes = 0;  ///< at the log's end: an unfinished generation that was not read
     std::uint32_t generation = 0;  ///< applied
@@ -312,13 +286,13 @@ struct SearchReplay {
                                           const std::filesystem::path& log,
                                           std::optional<std::uint32_t> generation = {});
 
-/// A search. Users' own are used as EGGROLL is.
+/// A search of the caller's own (OptimizeOptions::search).
 class Search {
    public:
     virtual ~Search() = default;
     [[nodiscard]] virtual std::string name() const = 0;
-    /// Candidates that a step evaluates, for the dry run.
-    [[nodiscard]] virtual std::uint64_t candidates_per_step(const OptimizeOptions& options) const = 0;
+    /// Candidates that a generation evaluates, for the dry run.
+    [[nodiscard]] virtual std::uint64_t candidates_per_generation(const OptimizeOptions& options) const = 0;
     [[nodiscard]] virtual Result<void> run(Objective& objective) = 0;
 };
 

@@ -14,6 +14,7 @@
 #include "yolk/core/owned.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/evolve/device_pool.hpp"
+#include "yolk/evolve/devices.hpp"
 #include "yolk/evolve/member_range.hpp"
 #include "yolk/hyper/executor.hpp"
 #include "yolk/hyper/graph.hpp"
@@ -59,6 +60,8 @@ struct PopulationOptions {
     std::uint32_t loop_block = kLoopBlock;
     /// PopulationOutputs::plain in place of its values: for scores alone, where no caller looks at predictions.
     bool plain_outputs = false;
+    /// PopulationOutputs::means in place of its values: for systems whose output is their reward, one element.
+    bool mean_outputs = false;
 };
 
 namespace population {
@@ -73,16 +76,16 @@ namespace population {
 
 }  // namespace population
 
-/// Candidates as perturbations of one centre, by the rules of design.md section 4 ("Perturbation").
+/// Candidates as perturbations of one mean, by the rules of design.md section 4 ("Perturbation").
 struct Perturbations {
-    ParameterTable table;           ///< the optimized groups, in the set's order, in search coordinates
-    std::span<const float> centre;  ///< [table.element_count()], search coordinates
-    /// The centre on the device, fp32 [table.element_count()], where it is there already: kernels read it, and `centre`
+    ParameterTable table;         ///< the optimized groups, in the set's order, in search coordinates
+    std::span<const float> mean;  ///< [table.element_count()], search coordinates
+    /// The mean on the device, fp32 [table.element_count()], where it is there already: kernels read it, and `mean`
     /// need hold no other rows than PopulationEvaluator::host_rows() and frozen ones.
-    BufferView device_centre{};
+    BufferView device_mean{};
     NoiseContext when{};
     std::uint32_t rank = 1;         ///< of matrices whose row of the table says none
-    std::int32_t first_member = 0;  ///< -1: the centre itself
+    std::int32_t first_member = 0;  ///< -1: the mean itself
     std::uint32_t members = 0;      ///< 0 is legal
     bool antithetic = true;         ///< otherwise pair = member, side +
 };
@@ -130,6 +133,10 @@ struct PopulationOutputs {
     std::vector<Value> values{};  ///< [examples, candidates], candidate fastest; empty where `plain` is not
     /// With PopulationOptions::plain_outputs on one device, if kernels make all outputs and each is one tensor.
     PlainOutputs plain{};
+    /// With PopulationOptions::mean_outputs: of each candidate the mean over examples, fp32, as `reduce` makes it
+    /// (docs/kernels/reduce.md), with the same bits on every device and on the host. NaN of one that failed, or whose
+    /// mean is not finite.
+    std::vector<float> means{};
     /// By candidate: the first error of its host functions; empty where all went well. Its values are then meaningless.
     std::vector<std::optional<Error>> errors{};
     PopulationCounts counts{};
@@ -150,11 +157,9 @@ struct PlacedEquation {
 class PopulationEvaluator {
    public:
     struct Resources {
-        Dispatcher* dispatcher = nullptr;
-        HostPool* pool = nullptr;  ///< may be null with a dispatcher
-        /// In place of the dispatcher. Candidates are dealt out to all devices that are in use; with one of them it is
-        /// as with that one's dispatcher.
-        evolve::DevicePool* devices = nullptr;
+        /// Candidates are dealt out to all of several devices that are in use; with one left it is as with one device.
+        evolve::Devices devices = evolve::Devices::none();
+        HostPool* pool = nullptr;  ///< may be null with one device
     };
     /// Groups the examples by signature, plans every stage. Errors: no examples, one without an output, a group that
     /// the graphs name and the set lacks, no memory for a single candidate, no device left.
@@ -162,12 +167,19 @@ class PopulationEvaluator {
                                                             std::span<const TracedExample> examples,
                                                             const ParameterSet& parameters,
                                                             const PopulationOptions& options);
-    /// Errors: a table that is not the set's optimized groups, driver errors, over several devices a centre on one of
+    /// Errors: a table that is not the set's optimized groups, driver errors, over several devices a mean on one of
     /// them. Host functions' errors are per candidate. Of several devices those that fail are dropped, and the others
     /// evaluate their candidates.
     [[nodiscard]] Result<PopulationOutputs> evaluate(const Perturbations& candidates);
     /// Errors: unknown groups (lists the known), another shape, values outside the bounds.
     [[nodiscard]] Result<PopulationOutputs> evaluate(std::span<const Candidate> candidates);
+    /// With PopulationOptions::mean_outputs: whether kernels make the means, and nothing that the host looks at says
+    /// which candidates fail, so that evaluate_into() can be asked.
+    [[nodiscard]] bool means_stay() const noexcept;
+    /// The same as evaluate(), but means stay on the device: those of members, from the first on, go to `means`, fp32
+    /// [members]. That of the mean (member -1), where it is among the candidates, is the one of PopulationOutputs.
+    /// Errors: evaluate()'s; means do not stay; a view of another size.
+    [[nodiscard]] Result<PopulationOutputs> evaluate_into(const Perturbations& candidates, const BufferView& means);
     /// For callers that deal candidates out themselves, as evolve does. These are the candidates, and each is evaluated
     /// `samples` times. The value is how many of them a worker takes at once. Errors: evaluate()'s.
     [[nodiscard]] Result<std::uint32_t> begin(const Perturbations& candidates, std::uint32_t samples = 1);
@@ -187,7 +199,7 @@ class PopulationEvaluator {
     [[nodiscard]] Result<void> set_examples(std::span<const TracedExample* const> examples);
     /// Candidates are dealt out to several devices.
     [[nodiscard]] bool is_pooled() const noexcept;
-    /// Rows of search_space(parameters).table, ascending, that the host reads of a centre: structs of fields, whose
+    /// Rows of search_space(parameters).table, ascending, that the host reads of a mean: structs of fields, whose
     /// natural values it forms, and what equations on the host are given.
     [[nodiscard]] std::span<const ParameterId> host_rows() const noexcept;
     /// Candidates that are evaluated at once, at most; over several devices of the first of them. Error: no device
@@ -205,7 +217,7 @@ class PopulationEvaluator {
 /// The table of a set's optimized groups and their coordinates: what Perturbations and the update walk over.
 struct SearchSpace {
     ParameterTable table;
-    std::vector<float> centre;
+    std::vector<float> mean;
 };
 [[nodiscard]] Result<SearchSpace> search_space(const ParameterSet& parameters);
 [[nodiscard]] Result<ParameterTable> search_table(const ParameterSet& parameters);  ///< without the coordinates

@@ -21,10 +21,6 @@
 #include "yolk/hyper/text_records.hpp"
 #include "yolk/hyper/traced_layers.hpp"
 
-namespace yolk {
-class Context;  // yolk/autotune/context.hpp
-}
-
 namespace yolk::hyper {
 
 struct Example {
@@ -89,21 +85,15 @@ class System {
         YOLK_TRY(const Value value, value_of(function.name()));
         return function.from_values(value);
     }
-    /// Where tensor equations of populations run; without it in a context of the system's own, opened by default
-    /// options when it is needed. The system keeps a copy of the context: `system.use(context)` with one that was made
-    /// with `.tuning = false` is how tuning is turned off.
-    void use(const Context& context) noexcept;
-    /// For engines that bring their own device. The dispatcher must outlive the system.
-    void use(Dispatcher& dispatcher) noexcept;
-    /// For populations over several devices, of any vendors: candidates are dealt out to all of them, with the rewards
-    /// of one. The update is made on the first that is in use. The pool must outlive the system.
-    void use(evolve::DevicePool& devices) noexcept;
+    /// Where tensor equations of populations run, and with which other ranks a search is made; without it on the device
+    /// that evolve::Devices chooses. A context, a pool of devices or an engine's dispatcher will do.
+    void use(const evolve::Devices& devices);
     /// Who answers the model calls of what the system runs, unless a UseModels of the caller's has a model for them.
     void use(Models models);
     [[nodiscard]] std::shared_ptr<const Models> models() const noexcept;  ///< nullptr: none
-    /// Of the one device, or of the pool's first that is in use. Errors: Context::create's, no device of the pool left.
+    /// evolve::Devices::dispatcher().
     [[nodiscard]] Result<Dispatcher*> dispatcher();
-    [[nodiscard]] evolve::DevicePool* devices() const noexcept;  ///< nullptr: one device
+    [[nodiscard]] const evolve::Devices& devices() const noexcept;
     [[nodiscard]] HostPool& pool();
     /// Whether host calls that do not wait for each other run at the same time, within one example and across examples,
     /// where the function is run (call, evaluate, trace). On by default; results and errors do not depend on it. Off
@@ -159,7 +149,8 @@ class System {
     Owned<Impl> impl_;
 };
 
-/// Rewards of evaluated outputs: the metric over each candidate, on the pool's threads where it may be.
+/// Rewards of evaluated outputs: the metric over each candidate, on the pool's threads where it may be; or the means
+/// that they are already.
 [[nodiscard]] Result<PopulationEvaluation> score_population(PopulationOutputs outputs, std::span<const Value> expected,
                                                             const Metric& metric);
 

@@ -17,7 +17,7 @@
 
 namespace yolk::hyper {
 
-class Tracer;  // hyper/src/graph/tracer.hpp
+class Tracer;  // hyper/src/tracing/tracer.hpp
 class Traced;
 class TracedNumber;
 

@@ -8,14 +8,14 @@
 #include <optional>
 #include <string_view>
 
-#include "yolk/abi/gather.h"
+#include "yolk/abi/scatter.h"
 #include "yolk/primitives/operation.hpp"
 
 namespace yolk {
 
 enum class ScatterMode : std::uint32_t {
-    Assign = abi::gather::kScatterAssign,  ///< the last of equal ids stays
-    Add = abi::gather::kScatterAdd,        ///< one chain of fp32 additions, from the target's value on
+    Assign = abi::scatter::kModeAssign,  ///< the last of equal ids stays
+    Add = abi::scatter::kModeAdd,        ///< one chain of fp32 additions, from the target's value on
 };
 constexpr auto enum_words(ScatterMode /*type*/) { return std::to_array<std::string_view>({"assign", "add"}); }
 
@@ -37,7 +37,7 @@ struct ScatterViews {
 struct ScatterDesc {
     using Config = ScatterConfig;
     using Views = ScatterViews;
-    using Params = abi::gather::Params;
+    using Params = abi::scatter::Params;
     /// `chunk`: ids of a dispatch.
     struct Pipelines {
         std::uint32_t chunk = 0;

@@ -39,11 +39,11 @@ class Buffer {
     /// Makes finished device writes visible to host reads. A no-op on coherent memory.
     [[nodiscard]] Result<void> invalidate() const;
 
-    struct Impl;  // runtime/src/buffer_impl.hpp
+    struct Impl;  // runtime/src/device/buffer_impl.hpp
     [[nodiscard]] const Impl* impl() const noexcept { return impl_.get(); }
 
    private:
-    friend struct Interop;  // runtime/src/private_access.hpp
+    friend struct Interop;  // runtime/src/device/private_access.hpp
     friend class Device;
     explicit Buffer(Owned<Impl> impl) noexcept : impl_(std::move(impl)) {}
     Owned<Impl> impl_;

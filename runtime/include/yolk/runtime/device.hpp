@@ -63,7 +63,7 @@ class Binding {
    public:
     Binding() noexcept = default;
 
-    struct Impl;  // runtime/src/binding_impl.hpp
+    struct Impl;  // runtime/src/device/binding_impl.hpp
     [[nodiscard]] const Impl* impl() const noexcept { return impl_.get(); }
 
    private:
@@ -185,11 +185,11 @@ class Device {
     /// Writes the pipeline cache file now (the destructor tries, too, and logs a failure).
     [[nodiscard]] Result<void> save_pipeline_cache() const;
 
-    struct Impl;  // runtime/src/device_impl.hpp
+    struct Impl;  // runtime/src/device/device_impl.hpp
     [[nodiscard]] const std::shared_ptr<Impl>& impl() const noexcept { return impl_; }
 
    private:
-    friend struct Interop;  // runtime/src/private_access.hpp
+    friend struct Interop;  // runtime/src/device/private_access.hpp
     explicit Device(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
     std::shared_ptr<Impl> impl_;
 };

@@ -64,10 +64,10 @@ class Dispatcher {
 
     [[nodiscard]] const Device& device() const noexcept;
 
-    struct Impl;  // runtime/src/dispatcher_impl.hpp
+    struct Impl;  // runtime/src/submission/dispatcher_impl.hpp
 
    private:
-    friend struct Interop;  // runtime/src/private_access.hpp
+    friend struct Interop;  // runtime/src/device/private_access.hpp
     [[nodiscard]] Result<void> check_own(const Submission& submission, const char* what) const;
     explicit Dispatcher(Owned<Impl> impl) noexcept : impl_(std::move(impl)) {}
     Owned<Impl> impl_;

@@ -35,7 +35,7 @@ class Instance {
     /// All physical devices, those below the floor too, in the loader's order. May be empty.
     [[nodiscard]] std::span<const DeviceInfo> devices() const noexcept;
 
-    struct Impl;  // runtime/src/instance_impl.hpp
+    struct Impl;  // runtime/src/facts/instance_impl.hpp
     [[nodiscard]] const std::shared_ptr<Impl>& impl() const noexcept { return impl_; }
 
    private:

@@ -77,11 +77,11 @@ class Recorder {
     /// Submissions that one submit() makes; more than one for long work.
     [[nodiscard]] std::size_t submission_count() const noexcept;
 
-    struct Impl;  // runtime/src/recorder_impl.hpp
+    struct Impl;  // runtime/src/submission/recorder_impl.hpp
     [[nodiscard]] Impl* impl() const noexcept { return impl_.get(); }
 
    private:
-    friend struct Interop;  // runtime/src/private_access.hpp
+    friend struct Interop;  // runtime/src/device/private_access.hpp
     explicit Recorder(Owned<Impl> impl) noexcept : impl_(std::move(impl)) {}
     Owned<Impl> impl_;
 };

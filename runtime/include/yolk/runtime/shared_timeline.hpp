@@ -51,7 +51,7 @@ class SharedTimeline {
     /// Errors: Driver after `timeout`; waiting again is legal.
     [[nodiscard]] Result<void> wait(std::uint64_t value, std::chrono::nanoseconds timeout) const;
 
-    struct Impl;  // runtime/src/shared_timeline.cpp
+    struct Impl;  // runtime/src/sharing/shared_timeline.cpp
     [[nodiscard]] const Impl* impl() const noexcept { return impl_.get(); }
 
    private:

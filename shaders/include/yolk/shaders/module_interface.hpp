@@ -63,7 +63,7 @@ struct ModuleInterface {
     /// Of one invocation's variables, all functions together; what only a driver knows counts as nothing. At most 2^40.
     [[nodiscard]] std::uint64_t local_bytes(std::span<const SpecConstant> constants) const;
 
-    struct Parsed;  // shaders/src/module_interface.cpp
+    struct Parsed;  // shaders/src/modules/module_interface.cpp
     std::shared_ptr<const Parsed> parsed;
 };
 

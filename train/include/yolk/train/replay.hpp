@@ -10,9 +10,9 @@
 #include <optional>
 #include <string>
 
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/core/result.hpp"
-#include "yolk/runtime/device.hpp"
+#include "yolk/evolve/devices.hpp"
 #include "yolk/runtime/dispatcher.hpp"
 
 namespace yolk::train {
@@ -42,6 +42,15 @@ struct ReplayOutcome {
     std::filesystem::path policy{}, checkpoint{};  ///< what was written; empty where nothing was
 };
 
+/// A log, and whose it is.
+struct FoundLog {
+    std::filesystem::path file{};
+    std::string system{};  ///< whose search it is of; empty: it is of a policy's training
+};
+/// `given`: a log, or the folder that has it as log.yolk. Errors: a log that is missing, foreign, damaged, or of a
+/// later version.
+[[nodiscard]] Result<FoundLog> find_log(const std::filesystem::path& given);
+
 /// Called after each generation with the number applied and how many there are to be; returning false ends the replay
 /// with an error, Cancelled, and nothing is written.
 using OnReplayProgress = std::function<bool(std::uint32_t done, std::uint32_t all)>;
@@ -50,12 +59,9 @@ using OnReplayProgress = std::function<bool(std::uint32_t done, std::uint32_t al
 /// a later version, of another network than its settings say, or that begins after generation 0; a generation past its
 /// end; an integer rule's state that differs from the log's (Failed, with the generation); a folder that cannot be
 /// written, or that a run has trained in.
-[[nodiscard]] Result<ReplayOutcome> replay(const Context& context, const std::filesystem::path& log,
+/// On one device, the first of several; on Devices::none() by the exact twin on the host, which replays no run in fast
+/// mode.
+[[nodiscard]] Result<ReplayOutcome> replay(const evolve::Devices& devices, const std::filesystem::path& log,
                                            const ReplayOptions& options = {}, const OnReplayProgress& progress = {});
-[[nodiscard]] Result<ReplayOutcome> replay(const Device& device, const std::filesystem::path& log,
-                                           const ReplayOptions& options = {}, const OnReplayProgress& progress = {});
-/// On the host, by the exact twin. Errors: a run in fast mode, and those above.
-[[nodiscard]] Result<ReplayOutcome> replay_twin(const std::filesystem::path& log, const ReplayOptions& options = {},
-                                                const OnReplayProgress& progress = {});
 
 }  // namespace yolk::train

@@ -8,15 +8,13 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/core/json_fwd.hpp"
 #include "yolk/core/result.hpp"
-#include "yolk/evolve/device_pool.hpp"
-#include "yolk/evolve/exchange.hpp"
+#include "yolk/evolve/devices.hpp"
 #include "yolk/evolve/options.hpp"
 #include "yolk/evolve/ranks.hpp"
 #include "yolk/primitives/environment_file.hpp"
@@ -52,9 +50,6 @@ struct TrainOptions {
     /// Goes on from the checkpoint in `out`, or from the log where that goes further, in exact mode to the bits of a
     /// run that was never interrupted. All settings that those depend on must be theirs.
     bool resume = false;
-    /// With other ranks, each on devices of its own, which train with the same settings: members are shared out, every
-    /// rank makes the update, and states are compared. Rank 0 writes the files. Must outlive the run; null: alone.
-    evolve::Exchange* exchange = nullptr;
     std::uint32_t evaluation_episodes = 100;
     std::optional<RolloutConfig>
         rollout_config{};  ///< tile configurations; what is tuned, else the defaults, where unset
@@ -125,14 +120,12 @@ using OnGeneration = std::function<bool(const GenerationReport&)>;
 /// (with file and line), no finite score in the first generation or in ten in a row, driver errors; to resume: a
 /// checkpoint or a log that is damaged, foreign, of a later version or of other settings, where the other does not do;
 /// a log whose generations lead to other states than it says.
-[[nodiscard]] Result<TrainOutcome> train(const Context& context, const TrainOptions& options,
-                                         const OnGeneration& on_generation = {});
-/// On a device that the caller has opened; its plans are tuned where it has a tuning table.
-[[nodiscard]] Result<TrainOutcome> train(const Device& device, const TrainOptions& options,
-                                         const OnGeneration& on_generation = {});
-/// On several devices of any vendor (yolk/evolve/device_pool.hpp): in exact mode to the bits of any one of them. A
-/// device that fails is dropped with a notice, and the others go on.
-[[nodiscard]] Result<TrainOutcome> train(std::span<const Device> devices, const TrainOptions& options,
+///
+/// On several devices of any vendor it is in exact mode the same to the bit as on any one of them; one that fails is
+/// dropped with a notice, and the others go on. How they work together is in the options, whatever pool they are of.
+/// Where they are those of one rank (evolve::Devices::with), all ranks train with the same settings: members are shared
+/// out, every rank makes the update, and states are compared. Rank 0 writes the files.
+[[nodiscard]] Result<TrainOutcome> train(const evolve::Devices& devices, const TrainOptions& options,
                                          const OnGeneration& on_generation = {});
 
 /// The state hash after each generation, computed by the exact twin on the host (no device): what a device's metrics
@@ -162,13 +155,9 @@ struct EvalOutcome {
 };
 /// Runs a saved policy. Errors: a file that is truncated, foreign, or does not fit its task; an own environment that is
 /// missing, not wanted, or of another text than the policy was trained on; driver errors.
-[[nodiscard]] Result<EvalOutcome> evaluate_policy(const Context& context, const std::filesystem::path& policy,
-                                                  const EvalOptions& options = {});
-[[nodiscard]] Result<EvalOutcome> evaluate_policy(const Device& device, const std::filesystem::path& policy,
-                                                  const EvalOptions& options = {});
-/// Episodes are dealt out to the devices; one that fails is dropped with a notice. As with one device, none has to pass
-/// the arithmetic probe.
-[[nodiscard]] Result<EvalOutcome> evaluate_policy(std::span<const Device> devices, const std::filesystem::path& policy,
+/// Over several devices episodes are dealt out; one that fails is dropped with a notice. None has to pass the
+/// arithmetic probe.
+[[nodiscard]] Result<EvalOutcome> evaluate_policy(const evolve::Devices& devices, const std::filesystem::path& policy,
                                                   const EvalOptions& options = {});
 
 }  // namespace yolk::train

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tuning table that another process has locked: the wait is told, a request to end cuts it, and a limit ends it.
+#include <gmock/gmock.h>
+#include <sqlite3.h>
+
+#include <chrono>
+#include <thread>
+
+#include "table_folder.hpp"
+#include "yolk/context/tuning_file.hpp"
+#include "yolk/core/stop.hpp"
+#include "yolk/testing/device_test.hpp"
+
+namespace yolk {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::HasSubstr;
+
+class table_lock : public TableFolder {
+   protected:
+    void SetUp() override {
+        TableFolder::SetUp();
+        clear_stop();
+        EXPECT_OK(TuningFile::open(table()));
+        ASSERT_EQ(sqlite3_open(table().c_str(), &holder_), SQLITE_OK);
+        ASSERT_EQ(sqlite3_exec(holder_, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+    }
+    void TearDown() override {
+        clear_stop();
+        sqlite3_close(holder_);
+        TableFolder::TearDown();
+    }
+    /// After a time: lets go of the table, or asks this process to end.
+    [[nodiscard]] std::thread later(milliseconds after, bool lets_go) {
+        return std::thread([this, after, lets_go] {
+            std::this_thread::sleep_for(after);
+            if (lets_go)
+                sqlite3_exec(holder_, "ROLLBACK", nullptr, nullptr, nullptr);
+            else
+                request_stop();
+        });
+    }
+    [[nodiscard]] Result<bool> put() {
+        YOLK_TRY(const TuningFile file, TuningFile::open(table()));
+        return file.put(some_choice(some_key(), 32, 1.0), std::nullopt);
+    }
+    sqlite3* holder_ = nullptr;
+};
+
+TEST_F(table_lock, is_told_and_waited_for) {
+    std::thread lets_go = later(milliseconds(6500), true);
+    ::testing::internal::CaptureStderr();
+    const Result<bool> written = put();
+    const std::string log = ::testing::internal::GetCapturedStderr();
+    lets_go.join();
+    ASSERT_OK(written);
+    EXPECT_TRUE(*written);
+    EXPECT_THAT(log, HasSubstr("Waiting for the tuning table '" + table().string() +
+                               "', which another process has locked, for 5 s; given up after 20 s."));
+}
+
+TEST_F(table_lock, is_not_waited_for_once_the_process_is_asked_to_end) {
+    std::thread asks = later(milliseconds(500), false);
+    const auto begun = std::chrono::steady_clock::now();
+    const Result<bool> written = put();
+    const auto waited = std::chrono::steady_clock::now() - begun;
+    asks.join();
+    EXPECT_TRUE(testing::expect_error(written, ErrorKind::Io, "locked"));
+    EXPECT_LT(waited, std::chrono::seconds(10)) << "half a second, on a busy machine; the limit is 20";
+}
+
+}  // namespace
+}  // namespace yolk

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Equations that one kernel computes together: a perturbed layer and the activation of what it gives. The values
+// between are never written, which is most of what a small layer costs on a CPU driver.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "emitter.hpp"
+#include "yolk/primitives/activation.hpp"
+
+namespace yolk::hyper::population {
+
+/// What an equation becomes.
+struct Fused {
+    bool is_absorbed = false;  ///< an earlier equation's kernel does it
+    /// The kernel's result is that of the absorbed activation, where there is one.
+    Activation activation = Activation::Identity;
+    std::optional<VariableId> result{};  ///< none: nothing was absorbed. Examples, and their graphs, may be replaced
+};
+
+/// By equation. `read_on_host` says of each variable whether an equation on the host reads it. A layer takes the
+/// activation where nothing else reads what it gives: no other equation, no output.
+[[nodiscard]] std::vector<Fused> fuse(const Graph& graph, const PlacedGraph& placed, std::span<const Source> sources,
+                                      const std::vector<bool>& read_on_host);
+
+}  // namespace yolk::hyper::population

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "yolk/evolve/device_pool.hpp"
+#include "yolk/primitives/environment_file.hpp"
+#include "yolk/runtime/probe.hpp"
+#include "yolk/train/policy_file.hpp"
+#include "yolk/train/train.hpp"
+
+#include "policy_runner.hpp"
+#include "task_setup.hpp"
+
+namespace yolk::train {
+
+namespace {
+
+/// A runner for each device of the pool; one that cannot be made drops its device.
+Result<std::vector<std::optional<PolicyRunner>>> runners_of(evolve::DevicePool& pool, const RolloutDesc& desc) {
+    std::vector<std::optional<PolicyRunner>> runners(pool.size());
+    for (std::size_t i = 0; i < pool.size(); ++i) {
+        if (!pool.is_used(i)) continue;
+        Result<PolicyRunner> made = PolicyRunner::create(pool.device(i), pool.dispatcher(i), desc);
+        if (made) {
+            runners[i] = std::move(made).value();
+        } else if (evolve::is_of_device(made.error())) {
+            pool.drop(i, made.error().message);
+        } else {
+            return std::move(made).error();
+        }
+    }
+    return runners;
+}
+
+/// Returns of all episodes, dealt out in chunks.
+Result<std::vector<float>> run_on_pool(std::span<const Device> devices, const RolloutDesc& desc,
+                                       std::span<const float> parameters, std::uint64_t seed) {
+    // No device has to be exact for this, as none has to be alone.
+    YOLK_TRY(evolve::DevicePool pool,
+             evolve::DevicePool::create(devices, {.determinism = Determinism::Fast, .seed = seed}));
+    YOLK_TRY(std::vector<std::optional<PolicyRunner>> runners, runners_of(pool, desc));
+    std::vector<float> returns(desc.episodes);
+    const evolve::PooledWork work{
+        .members = {.first = 0, .count = desc.episodes},
+        .granularity = 1,
+        .evaluate = [&](std::size_t worker, const evolve::MemberRange& episodes) -> Result<std::vector<std::byte>> {
+            YOLK_TRY(const std::vector<float> some,
+                     runners[worker]->run(parameters, seed, 0, kEvaluationEpisodes + episodes.first, episodes.count));
+            const std::span<const std::byte> bytes = std::as_bytes(std::span(some));
+            return std::vector<std::byte>(bytes.begin(), bytes.end());
+        },
+        .keep =
+            [&](const evolve::MemberRange& episodes, std::span<const std::byte> result) {
+                std::memcpy(&returns[episodes.first], result.data(), result.size());
+            }};
+    YOLK_TRY_VOID(pool.evaluate(work));
+    return returns;
+}
+
+bool depends_on_placement(std::span<const Device> devices, const LoadedEnvironment* environment) {
+    if (devices.size() < 2) return false;
+    if (environment != nullptr && !environment->inexact_reason().empty()) return true;
+    return std::ranges::any_of(devices, [](const Device& device) { return !device.findings().inexact_reason.empty(); });
+}
+
+Result<std::vector<float>> run_on_one(const Device& device, const RolloutDesc& desc, std::span<const float> parameters,
+                                      std::uint64_t seed) {
+    YOLK_TRY_VOID(probe(device));  // plans respect the loop limit that it finds
+    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
+    YOLK_TRY(PolicyRunner runner, PolicyRunner::create(device, dispatcher, desc));
+    return runner.run(parameters, seed, 0, kEvaluationEpisodes);
+}
+
+}  // namespace
+
+Result<EvalOutcome> evaluate_policy(const evolve::Devices& given, const std::filesystem::path& policy,
+                                    const EvalOptions& options) {
+    YOLK_TRY_VOID(check_evaluation_episodes(options.episodes));
+    YOLK_TRY(const Policy loaded, load_policy(policy, options.own_environment.get()));
+    YOLK_TRY(const ParameterTable parameters, ParameterTable::create(loaded.network.parameters()));
+    RolloutDesc rollout = policy_rollout(loaded.network, parameters, options.episodes, 0);
+    rollout.environment = loaded.task;
+    rollout.own_environment = options.own_environment;
+    YOLK_TRY(const std::vector<Device> devices, given.handles());
+    YOLK_TRY(const std::vector<float> returns,
+             devices.size() == 1 ? run_on_one(devices.front(), rollout, loaded.parameters, options.seed)
+                                 : run_on_pool(devices, rollout, loaded.parameters, options.seed));
+    const ReturnStatistics statistics = statistics_of(returns);
+    return EvalOutcome{.task = loaded.task,
+                       .episodes = options.episodes,
+                       .mean_return = statistics.mean,
+                       .deviation = statistics.deviation,
+                       .worst_return = statistics.worst,
+                       .best_return = statistics.best,
+                       .not_finite = statistics.not_finite,
+                       .depends_on_placement = depends_on_placement(devices, options.own_environment.get())};
+}
+
+}  // namespace yolk::train
