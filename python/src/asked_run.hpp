@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/evolve/evaluator.hpp"
 #include "yolk/evolve/evolution.hpp"
 #include "yolk/evolve/options.hpp"

@@ -12,7 +12,7 @@
 
 #include "errors.hpp"
 #include "options.hpp"
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/runtime/device_selection.hpp"
 #include "yolk/runtime/instance.hpp"
 

@@ -19,7 +19,7 @@
 #include "options.hpp"
 #include "traced.hpp"
 #include "values.hpp"
-#include "yolk/autotune/context.hpp"
+#include "yolk/context/context.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/hyper/ablate.hpp"
 #include "yolk/hyper/graph_text.hpp"
