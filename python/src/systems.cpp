@@ -114,7 +114,9 @@ h::Metric metric_of(nb::object function, const std::string& name, bool traced) {
     return metric;
 }
 
-nb::dict step_dict(const h::StepReport& report) { return nb::cast<nb::dict>(from_json(h::to_json(report))); }
+nb::dict generation_dict(const h::GenerationReport& report) {
+    return nb::cast<nb::dict>(from_json(h::to_json(report)));
+}
 
 Fields search_fields(h::OptimizeOptions& o, evolve::EvolutionOptions& evolution) {
     Fields fields = evolution_fields(evolution);
@@ -127,8 +129,8 @@ Fields search_fields(h::OptimizeOptions& o, evolve::EvolutionOptions& evolution)
     const auto path = [&fields](const char* name, std::filesystem::path& to) {
         fields[name] = [&to](std::string_view given, nb::handle value) { to = text(given, value); };
     };
-    count("generations", o.steps);
-    count("examples_per_generation", o.examples_per_step);
+    count("generations", o.generations);
+    count("examples_per_generation", o.examples_per_generation);
     count("samples_per_example", o.samples_per_example);
     count("metric_budget", o.metric_budget);
     count("held_out_every", o.held_out_every);
@@ -183,11 +185,11 @@ nb::dict optimize_system(PythonSystem& system, nb::handle examples, const h::Met
     options.evolution = evolution;
     options.held_out = others;
     if (!gradient.is_none()) options.gradient = gradient_options(nb::cast<nb::dict>(gradient));
-    options.on_step = [&tell](const h::StepReport& report) {
+    options.on_generation = [&tell](const h::GenerationReport& report) {
         const nb::gil_scoped_acquire acquired;
         try {
             Interruptible::raise_if_requested();
-            const nb::object answer = tell(step_dict(report));
+            const nb::object answer = tell(generation_dict(report));
             return answer.is_none() || nb::cast<bool>(answer);
         } catch (nb::python_error& raised) {
             remember_raised(std::move(raised));

@@ -211,8 +211,8 @@ nb::dict replay_file(const std::string& log, std::optional<std::uint32_t> genera
         const Interruptible interruptible;
         const nb::gil_scoped_release released;
         const auto go_on = [](std::uint32_t, std::uint32_t) { return !Interruptible::requested(); };
-        outcome =
-            on_host ? train::replay_twin(log, options, go_on) : train::replay(devices.front(), log, options, go_on);
+        const evolve::Devices on = on_host ? evolve::Devices::none() : evolve::Devices(devices);
+        outcome = train::replay(on, log, options, go_on);
     }
     Interruptible::raise_if_requested();
     const train::ReplayOutcome found = unwrap(std::move(*outcome));
