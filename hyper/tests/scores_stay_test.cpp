@@ -86,7 +86,7 @@ class scores_stay : public ::yolk::testing::DeviceTest {
     static constexpr std::uint32_t kCandidates = 21;  // the mean among them
     [[nodiscard]] Result<PopulationEvaluator> evaluator_of(std::span<const TracedExample> examples,
                                                            const ParameterSet& set, bool means) const {
-        return PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set,
+        return PopulationEvaluator::create({.devices = dispatcher()}, examples, set,
                                            {.max_batch_size = 8 * kFive, .mean_outputs = means});
     }
 };
@@ -157,7 +157,7 @@ TEST_P(scores_stay, means_are_the_hosts_where_it_makes_a_reward) {
     ASSERT_OK_AND_ASSIGN(HostPool pool, HostPool::create());
     const auto evaluated = [&](bool means) -> Result<PopulationOutputs> {
         YOLK_TRY(PopulationEvaluator evaluator,
-                 PopulationEvaluator::create({.dispatcher = &dispatcher(), .pool = &pool}, examples, set,
+                 PopulationEvaluator::create({.devices = dispatcher(), .pool = &pool}, examples, set,
                                              {.mean_outputs = means}));
         EXPECT_FALSE(evaluator.means_stay());
         return evaluator.evaluate(perturbed(space, kCandidates));

@@ -67,9 +67,7 @@ void add_replay_flags(App& app, ReplayFlags& flags, const ReplayHelp& help) {
     add_output_flags(app, flags.common);
 }
 
-ReplayPlace place_of(const Context& context) {
-    return {.device = context.device().info().name, .driver = driver_text(context.device().info())};
-}
+ReplayPlace place_of(const DeviceInfo& device) { return {.device = device.name, .driver = driver_text(device)}; }
 
 void note_what_is_odd(const std::filesystem::path& log, std::uint64_t torn_bytes,
                       const std::optional<std::uint32_t>& differs_from) {
@@ -89,7 +87,8 @@ Result<int> replay_system(const MakeSystemTask& make, const ReplayFlags& flags) 
     YOLK_TRY(const std::unique_ptr<OpenSystem> open, open_system(make, flags));
     const SystemTask& task = open->task;
     ReplayedSystem system{.name = task.system->name()};
-    if (open->context) system.place = place_of(*open->context);
+    YOLK_TRY(const std::vector<Device> devices, task.system->devices().handles());
+    if (!devices.empty()) system.place = place_of(devices.front().info());
     YOLK_TRY(system.replay, hyper::replay(*task.system, task.examples, flags.log, flags.wanted()));
     note_what_is_odd(flags.log, system.replay.torn_bytes, system.replay.differs_from);
     YOLK_TRY(const hyper::Evaluation evaluation, task.system->evaluate(task.examples, *task.metric));

@@ -33,7 +33,7 @@ struct ReplayPlace {
     std::string device = "the host's exact twin";
     std::string driver{};
 };
-[[nodiscard]] ReplayPlace place_of(const Context& context);
+[[nodiscard]] ReplayPlace place_of(const DeviceInfo& device);
 
 /// What is odd about a log that was replayed, on standard error: bytes of an unfinished generation, and the generation
 /// after which the states differ from the log's.

@@ -62,7 +62,7 @@ Result<int> replay_policy(const ReplayFlags& flags) {
     const auto replay = [&]() -> Result<train::ReplayOutcome> {
         if (flags.on_host) return train::replay(evolve::Devices::none(), flags.log, options, progress);
         YOLK_TRY(const Context context, open_context(flags.common));
-        place = place_of(context);
+        place = place_of(context.device().info());
         return train::replay(context, flags.log, options, progress);
     };
     const Result<train::ReplayOutcome> outcome = replay();

@@ -113,7 +113,7 @@ Json to_json(const TextRound& round) {
 
 Json to_json(const OptimizeOutcome& outcome) {
     Json json{{"start_reward", outcome.start_reward},  {"best_reward", outcome.best_reward},
-              {"generations", outcome.generations},          {"resumed_from", outcome.resumed_from},
+              {"generations", outcome.generations},    {"resumed_from", outcome.resumed_from},
               {"stopped_by", outcome.stopped_by},      {"metric_calls", outcome.cost.metric_calls},
               {"host_calls", outcome.cost.host_calls}, {"dispatches", outcome.cost.dispatches},
               {"numbers", outcome.cost.numbers},       {"failed_candidates", outcome.failed_candidates}};

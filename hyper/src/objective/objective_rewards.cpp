@@ -99,14 +99,14 @@ Result<std::optional<double>> SystemObjective::score(const Perturbations& candid
     for (std::uint32_t sample = 0; sample < options_.samples_per_example; ++sample) {
         YOLK_TRY(const PopulationOutputs outputs, training_.evaluator->evaluate_into(candidates, members));
         count_costs({.metric_calls = candidates.members, .dispatches = outputs.counts.dispatches});
-        mean = double{outputs.means.front()};
+        unperturbed = double{outputs.means.front()};
     }
-    if (!std::isfinite(mean)) {
+    if (!std::isfinite(unperturbed)) {
         count_failed(1);
         name_failure("its reward is not finite.");
     }
-    YOLK_TRY_VOID(compete(candidates, mean));
-    return std::optional(mean);
+    YOLK_TRY_VOID(compete(candidates, unperturbed));
+    return std::optional(unperturbed);
 }
 
 Result<std::vector<Candidate>> SystemObjective::candidates_at(std::span<const float> points,

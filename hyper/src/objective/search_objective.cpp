@@ -17,9 +17,11 @@ Result<std::vector<double>> Objective::evaluate(const Perturbations& candidates)
     return rewards;
 }
 
-bool Objective::report(const GenerationReport& report, std::span<const float> mean) { return of_->report(step, mean); }
+bool Objective::report(const GenerationReport& report, std::span<const float> mean) {
+    return of_->report(report, mean);
+}
 bool Objective::report(const GenerationReport& report, const Perturbations& around) {
-    return of_->report(step, around);
+    return of_->report(report, around);
 }
 
 Dispatcher& Objective::dispatcher() noexcept { return of_->dispatcher(); }

@@ -60,8 +60,9 @@ Result<PopulationOutputs> DeviceEvaluator::evaluate(const Question& question, co
 
 Result<PopulationOutputs> DeviceEvaluator::evaluate_into(const Question& question, const BufferView& means) {
     YOLK_TRY(Program* const program, program_for(question));
-    const std::uint64_t means = question.perturbations.first_member < 0 ? 1U : 0U;
-    const std::uint64_t bytes = kElementBytes * (question.count() - std::min<std::uint64_t>(means, question.count()));
+    const std::uint64_t unperturbed = question.perturbations.first_member < 0 ? 1U : 0U;
+    const std::uint64_t bytes =
+        kElementBytes * (question.count() - std::min<std::uint64_t>(unperturbed, question.count()));
     if (!program->means_stay()) {
         return bad_input(
             "Not all means of this population are made and judged by kernels, so that they cannot stay on the device. "
