@@ -6,6 +6,7 @@
 #include "table_folder.hpp"
 #include "yolk/autotune/algebra_choice.hpp"
 #include "yolk/autotune/tuning_jobs.hpp"
+#include "yolk/oracle/family.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::autotune {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "row_device.hpp"
+#include "yolk/abi/block_inverse.h"
 #include "yolk/primitives/block_inverse.hpp"
 #include "yolk/reference/twin.hpp"
 #include "yolk/testing/device_test.hpp"

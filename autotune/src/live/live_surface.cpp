@@ -10,6 +10,7 @@
 
 #include "first_contents.hpp"
 #include "yolk/autotune/last_level_cache.hpp"
+#include "yolk/autotune/tuning_file.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/oracle/problem_memory.hpp"
 #include "yolk/primitives/alternatives.hpp"

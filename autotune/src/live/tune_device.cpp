@@ -8,9 +8,11 @@
 #include <iterator>
 #include <utility>
 
+#include "yolk/autotune/algebra_choice.hpp"
 #include "yolk/autotune/portfolio.hpp"
 #include "yolk/autotune/race.hpp"
 #include "yolk/autotune/recording.hpp"
+#include "yolk/autotune/tune_live.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/oracle/named_problem.hpp"
 

@@ -7,6 +7,7 @@
 #include "search_messages.hpp"
 #include "user_kernel_search.hpp"
 #include "yolk/autotune/search_task.hpp"
+#include "yolk/autotune/tune_live.hpp"
 #include "yolk/core/log.hpp"
 
 namespace yolk::autotune {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "search_messages.hpp"
 #include "user_kernel_search.hpp"
 #include "yolk/context/context.hpp"

@@ -11,6 +11,7 @@
 #include "user_kernel_search.hpp"
 #include "yolk/autotune/race.hpp"
 #include "yolk/autotune/recording.hpp"
+#include "yolk/autotune/tune_live.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_digest.hpp"
 
+#include "yolk/abi/digest.h"
 #include "yolk/evolve/state_digest.hpp"
 
 namespace yolk::evolve {

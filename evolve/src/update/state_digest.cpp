@@ -8,6 +8,7 @@
 #include <bit>
 #include <vector>
 
+#include "yolk/abi/digest.h"
 #include "yolk/primitives/digest.hpp"
 #include "yolk/reference/twin.hpp"
 

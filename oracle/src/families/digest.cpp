@@ -10,6 +10,7 @@
 
 #include "check_tools.hpp"
 #include "philox_oracle.hpp"
+#include "yolk/abi/digest.h"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
 #include "yolk/primitives/digest.hpp"

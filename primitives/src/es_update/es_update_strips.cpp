@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "yolk/abi/es_update.h"
 #include "yolk/abi/parameter_entry.h"
 #include "yolk/core/shape.hpp"
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "yolk/abi/fitness.h"
 #include "yolk/core/result.hpp"
 #include "yolk/primitives/fitness.hpp"
 

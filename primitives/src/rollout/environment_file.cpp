@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "yolk/abi/rollout.h"
 #include "yolk/core/file.hpp"
 #include "yolk/core/hash.hpp"
 #include "yolk/core/printable.hpp"

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "twin_source.hpp"
+#include "yolk/abi/block_inverse.h"
 #include "yolk/exact/block_scaling.h"
 #include "yolk/primitives/block_inverse.hpp"
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "twin_source.hpp"
+#include "yolk/abi/digest.h"
 #include "yolk/core/philox.hpp"
 
 namespace yolk::reference {

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "yolk/autotune/algebra_report.hpp"
 #include "yolk/autotune/device_linear_algebra.hpp"
 #include "yolk/autotune/device_policy.hpp"
 #include "yolk/autotune/strategy.hpp"
@@ -17,26 +18,6 @@
 #include "yolk/runtime/device.hpp"
 
 namespace yolk::autotune {
-
-enum class AlgebraPlace { Host, Device, Auto };
-/// "host", "device", "auto".
-[[nodiscard]] Result<AlgebraPlace> parse_algebra_place(std::string_view text);
-/// natural and bayes, which have a regression, and eggroll, which has a population; the others compute next to nothing.
-[[nodiscard]] bool has_algebra(std::string_view strategy) noexcept;
-
-/// Opens the device that the algebra may be done on, with what its tuning table says.
-using OpenDevice = std::function<Result<Device>()>;
-
-/// What was chosen, and what came of it.
-struct AlgebraReport {
-    bool on_device = false;
-    std::string device{};  ///< its name
-    std::string why{};     ///< the host, although the device was tried
-    /// Medians of a step, where both were timed.
-    std::optional<double> host_milliseconds{}, device_milliseconds{};
-    DeviceAlgebraCounts counts{};
-    std::optional<DevicePolicyCounts> policy{};  ///< in place of `counts`: of eggroll on the device
-};
 
 class ChosenAlgebra {
    public:

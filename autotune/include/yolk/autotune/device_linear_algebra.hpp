@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "yolk/autotune/algebra_report.hpp"
 #include "yolk/autotune/linear_algebra.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/primitives/block_inverse.hpp"
@@ -29,28 +30,6 @@ namespace yolk::autotune {
 inline constexpr double kMeanTolerance = 0x1p-7;      ///< of a mean, in units of the values' deviation
 inline constexpr double kVarianceTolerance = 0x1p-9;  ///< of a variance, in units of the prior's
 inline constexpr double kResidualTolerance = 0x1p-6;  ///< of A x - b, in units of b's largest element
-
-struct DeviceAlgebraCounts {
-    std::uint64_t proposals = 0;      ///< by the device, checked by the host
-    std::uint64_t near = 0;           ///< among a few candidates, by the host's double precision alone
-    std::uint64_t worked_out = 0;     ///< candidates in double precision, for proposals
-    std::uint64_t closer = 0;         ///< proposals of two regressions that took bounds of each candidate
-    std::uint64_t agreed = 0;         ///< proposals where the device's own first candidate was the answer
-    std::uint64_t measurements = 0;   ///< appended
-    std::uint64_t regressions = 0;    ///< begun anew on the device
-    std::uint64_t inversions = 0;     ///< by block_inverse
-    std::uint64_t plans = 0;          ///< made
-    std::uint64_t audits = 0;         ///< proposals after which a sample of scores and variances was held to double
-    std::uint64_t disagreements = 0;  ///< regressions that the host took over since a tolerance was passed
-    std::uint64_t failures = 0;       ///< the same since the device failed
-    std::string reason;               ///< of the last of either
-    /// The largest ones seen, in units of their tolerances.
-    double residual = 0.0;
-    double mean_error = 0.0;
-    double variance_error = 0.0;
-
-    [[nodiscard]] std::uint64_t take_overs() const noexcept { return disagreements + failures; }
-};
 
 /// What the plans of a bucket of measurements take.
 struct DeviceAlgebraPlans {

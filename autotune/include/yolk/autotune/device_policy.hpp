@@ -10,20 +10,13 @@
 #include <memory>
 #include <string>
 
+#include "yolk/autotune/algebra_report.hpp"
 #include "yolk/autotune/policy_kernels.hpp"
 #include "yolk/core/owned.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/device.hpp"
 
 namespace yolk::autotune {
-
-struct DevicePolicyCounts {
-    std::uint64_t searches = 0;
-    std::uint64_t generations = 0;  ///< whose update and step the device made
-    std::uint64_t scored = 0;       ///< populations that it scored over all candidates
-    std::uint64_t take_overs = 0;   ///< searches that the host went on with
-    std::string reason{};           ///< of the last of those
-};
 
 /// What makes policies' kernels on one device and keeps what they need between searches. Threading: any; what it makes
 /// is one thread's. It and the device must outlive what it makes.

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "yolk/autotune/algebra_choice.hpp"
-#include "yolk/autotune/tune_live.hpp"
+#include "yolk/autotune/algebra_report.hpp"
+#include "yolk/autotune/tune_outcome.hpp"
 #include "yolk/autotune/tuning_jobs.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/device.hpp"

@@ -11,19 +11,11 @@
 
 #include "yolk/autotune/live_surface.hpp"
 #include "yolk/autotune/run_journal.hpp"
+#include "yolk/autotune/tune_outcome.hpp"
 #include "yolk/autotune/tuner.hpp"
 #include "yolk/context/tuning_file.hpp"
 
 namespace yolk::autotune {
-
-/// How a search stands.
-struct LiveProgress {
-    std::size_t evaluations = 0;
-    std::size_t rejected = 0;  ///< of them, those that failed
-    std::size_t budget = 0;
-    double best_milliseconds = kInvalidCost;
-    double heuristic_milliseconds = kInvalidCost;
-};
 
 struct TuneLiveOptions {
     TunerOptions tuner{};  ///< its budget counts what earlier runs measured of this shape, too
@@ -41,19 +33,6 @@ struct TuneLiveOptions {
     /// Tried after what the table knows and before the strategy proposes; what the shape does not allow is passed over.
     std::vector<StoredConfiguration> portfolio{};
     std::function<bool(const LiveProgress&)> progress{};  ///< after each evaluation; false stops the search
-};
-
-/// The end of a search.
-struct TuneLiveOutcome {
-    TuningChoice choice;  ///< as measured; what is in the table unless another process had a better one
-    Configuration heuristic;
-    bool replaced = false;  ///< the choice is not the heuristic: something was faster beyond the noise
-    /// The same, and the strategy proposed it in this run: neither the default nor the table nor the portfolio had it.
-    bool found = false;
-    bool interrupted = false;
-    std::size_t measured = 0;  ///< evaluations of this run
-    std::size_t rejected = 0;
-    std::size_t known = 0;  ///< evaluations that earlier runs had made
 };
 
 /// What a table says about a shape before anything is measured.

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "yolk/autotune/tune_device.hpp"
-#include "yolk/autotune/tune_live.hpp"
+#include "yolk/autotune/tune_outcome.hpp"
 #include "yolk/autotune/user_kernel.hpp"
 #include "yolk/core/json_fwd.hpp"
 #include "yolk/core/result.hpp"

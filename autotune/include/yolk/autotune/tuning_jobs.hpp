@@ -8,8 +8,11 @@
 #include <vector>
 
 #include "yolk/core/result.hpp"
-#include "yolk/oracle/family.hpp"
 #include "yolk/runtime/device.hpp"
+
+namespace yolk::oracle {
+class Problem;
+}
 
 namespace yolk::autotune {
 

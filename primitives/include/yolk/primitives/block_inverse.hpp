@@ -10,7 +10,6 @@
 #include <optional>
 #include <string_view>
 
-#include "yolk/abi/block_inverse.h"
 #include "yolk/primitives/operation.hpp"
 
 namespace yolk {

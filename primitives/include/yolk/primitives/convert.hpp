@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <optional>
 
-#include "yolk/abi/convert.h"
 #include "yolk/primitives/float_format.hpp"
 #include "yolk/primitives/operation.hpp"
+
+namespace yolk::abi::convert {
+struct Params;
+}
 
 namespace yolk {
 

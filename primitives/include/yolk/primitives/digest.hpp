@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <optional>
 
-#include "yolk/abi/digest.h"
 #include "yolk/primitives/operation.hpp"
+
+namespace yolk::abi::digest {
+struct Params;
+}
 
 namespace yolk {
 

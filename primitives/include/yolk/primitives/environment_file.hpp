@@ -9,10 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "yolk/abi/rollout.h"
 #include "yolk/core/result.hpp"
 #include "yolk/primitives/rollout.hpp"
 #include "yolk/shaders/kernel.hpp"
+
+namespace yolk::abi::rollout {
+struct Params;
+}
 
 namespace yolk {
 

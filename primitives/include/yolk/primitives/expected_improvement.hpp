@@ -7,8 +7,11 @@
 #include <cstdint>
 #include <optional>
 
-#include "yolk/abi/expected_improvement.h"
 #include "yolk/primitives/operation.hpp"
+
+namespace yolk::abi::expected_improvement {
+struct Params;
+}
 
 namespace yolk {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string_view>
 
-#include "yolk/abi/fitness.h"
+#include "yolk/abi/fitness_summary.h"
 #include "yolk/primitives/operation.hpp"
 
 namespace yolk {

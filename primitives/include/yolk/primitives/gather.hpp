@@ -6,8 +6,11 @@
 #include <cstdint>
 #include <optional>
 
-#include "yolk/abi/gather.h"
 #include "yolk/primitives/operation.hpp"
+
+namespace yolk::abi::gather {
+struct Params;
+}
 
 namespace yolk {
 

@@ -8,9 +8,12 @@
 #include <cstdint>
 #include <optional>
 
-#include "yolk/abi/natural_gradient.h"
 #include "yolk/primitives/operation.hpp"
 #include "yolk/primitives/row_config.hpp"
+
+namespace yolk::abi::natural_gradient {
+struct Params;
+}
 
 namespace yolk {
 

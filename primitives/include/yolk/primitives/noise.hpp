@@ -7,9 +7,12 @@
 #include <optional>
 #include <string_view>
 
-#include "yolk/abi/noise.h"
 #include "yolk/core/noise.hpp"
 #include "yolk/primitives/operation.hpp"
+
+namespace yolk::abi::noise {
+struct Params;
+}
 
 namespace yolk {
 

@@ -9,10 +9,13 @@
 #include <optional>
 #include <string_view>
 
-#include "yolk/abi/normalize.h"
 #include "yolk/primitives/operation.hpp"
 #include "yolk/primitives/row_config.hpp"
 #include "yolk/primitives/row_vector.hpp"
+
+namespace yolk::abi::normalize {
+struct Params;
+}
 
 namespace yolk {
 

@@ -8,8 +8,11 @@
 #include <optional>
 #include <string_view>
 
-#include "yolk/abi/optimizer.h"
 #include "yolk/primitives/operation.hpp"
+
+namespace yolk::abi::optimizer {
+struct Params;
+}
 
 namespace yolk {
 

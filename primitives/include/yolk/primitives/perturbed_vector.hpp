@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <optional>
 
-#include "yolk/abi/perturbed_vector.h"
 #include "yolk/primitives/operation.hpp"
 #include "yolk/primitives/parameters.hpp"
+
+namespace yolk::abi::perturbed_vector {
+struct Params;
+}
 
 namespace yolk {
 

@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <optional>
 
-#include "yolk/abi/softmax.h"
 #include "yolk/primitives/operation.hpp"
 #include "yolk/primitives/row_config.hpp"
+
+namespace yolk::abi::softmax {
+struct Params;
+}
 
 namespace yolk {
 

@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <optional>
 
-#include "yolk/abi/where.h"
 #include "yolk/primitives/elementwise.hpp"
 #include "yolk/primitives/operation.hpp"
+
+namespace yolk::abi::where {
+struct Params;
+}
 
 namespace yolk {
 

@@ -7,8 +7,11 @@
 #include <cstdint>
 #include <optional>
 
-#include "yolk/abi/kernel_template.h"
 #include "yolk/primitives/operation.hpp"
+
+namespace yolk::abi::kernel_template {
+struct Params;
+}
 
 namespace yolk {
 
