@@ -156,9 +156,8 @@ TEST_P(scores_stay, means_are_the_hosts_where_it_makes_a_reward) {
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     ASSERT_OK_AND_ASSIGN(HostPool pool, HostPool::create());
     const auto evaluated = [&](bool means) -> Result<PopulationOutputs> {
-        YOLK_TRY(PopulationEvaluator evaluator,
-                 PopulationEvaluator::create({.devices = dispatcher(), .pool = &pool}, examples, set,
-                                             {.mean_outputs = means}));
+        YOLK_TRY(PopulationEvaluator evaluator, PopulationEvaluator::create({.devices = dispatcher(), .pool = &pool},
+                                                                            examples, set, {.mean_outputs = means}));
         EXPECT_FALSE(evaluator.means_stay());
         return evaluator.evaluate(perturbed(space, kCandidates));
     };
