@@ -13,7 +13,7 @@
 #include "pool_fixtures.hpp"
 #include "population_fixtures.hpp"
 #include "searched.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "user_kernel_search.hpp"
 
-#include "yolk/autotune/tune_live.hpp"
+#include "yolk/internal/autotune/tune_live.hpp"
 
 namespace yolk::autotune {
 

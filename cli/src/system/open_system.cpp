@@ -5,7 +5,7 @@
 
 #include "ranks.hpp"
 #include "select_device.hpp"
-#include "yolk/hyper/state_file.hpp"
+#include "yolk/internal/hyper/state_file.hpp"
 
 namespace yolk::cli {
 namespace {

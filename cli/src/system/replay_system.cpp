@@ -8,11 +8,11 @@
 #include "optimize_command.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/hyper/state_file.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/hyper/state_file.hpp"
+#include "yolk/json.hpp"
+#include "yolk/log.hpp"
+#include "yolk/optimize.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -5,9 +5,9 @@
 #include <cstddef>
 
 #include "twin_source.hpp"
-#include "yolk/abi/block_inverse.h"
+#include "yolk/block_inverse.hpp"
 #include "yolk/exact/block_scaling.h"
-#include "yolk/primitives/block_inverse.hpp"
+#include "yolk/internal/abi/block_inverse.h"
 
 namespace yolk::reference {
 
