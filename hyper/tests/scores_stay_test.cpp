@@ -308,7 +308,7 @@ void expect_same_search(const Searched& got, const Searched& expected) {
         const GenerationReport &step = got.outcome.history[i], &other = expected.outcome.history[i];
         EXPECT_EQ(step.mean, other.mean) << i;
         EXPECT_EQ(step.best, other.best) << i;
-        EXPECT_EQ(step.unperturbed, other.mean) << i;
+        EXPECT_EQ(step.unperturbed, other.unperturbed) << i;
         EXPECT_EQ(step.held_out, other.held_out) << i;
         EXPECT_EQ(step.failed, other.failed) << i;
     }
