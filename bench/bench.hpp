@@ -8,11 +8,11 @@
 #include <span>
 #include <string>
 
-#include "yolk/context/context.hpp"
-#include "yolk/core/result.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/dispatcher.hpp"
-#include "yolk/runtime/recorder.hpp"
+#include "yolk/context.hpp"
+#include "yolk/device.hpp"
+#include "yolk/dispatcher.hpp"
+#include "yolk/internal/runtime/recorder.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::bench {
 

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "bench.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/primitives/block_inverse.hpp"
-#include "yolk/runtime/loop_budget.hpp"
-#include "yolk/runtime/probe.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/block_inverse.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/runtime/loop_budget.hpp"
+#include "yolk/internal/runtime/probe.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk::bench {
 namespace {

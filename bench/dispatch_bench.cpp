@@ -17,7 +17,7 @@
 #include "bare_replay.hpp"
 #include "bench.hpp"
 #include "times.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk::bench {
 namespace {

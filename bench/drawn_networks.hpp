@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/core/noise.hpp"
-#include "yolk/hyper/hyperfunction.hpp"
-#include "yolk/hyper/traced_operations.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/hyper/hyperfunction.hpp"
+#include "yolk/internal/hyper/traced_operations.hpp"
 
 namespace yolk::bench {
 

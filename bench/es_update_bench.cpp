@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "bench.hpp"
-#include "yolk/abi/fitness.h"
-#include "yolk/primitives/es_update.hpp"
+#include "yolk/es_update.hpp"
+#include "yolk/internal/abi/fitness.h"
 
 namespace yolk::bench {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "bench.hpp"
-#include "yolk/core/philox.hpp"
-#include "yolk/primitives/fitness.hpp"
+#include "yolk/fitness.hpp"
+#include "yolk/internal/core/philox.hpp"
 
 namespace yolk::bench {
 namespace {

@@ -15,8 +15,8 @@
 
 #include "bench.hpp"
 #include "times.hpp"
-#include "yolk/core/philox.hpp"
-#include "yolk/hyper/optimize.hpp"
+#include "yolk/internal/core/philox.hpp"
+#include "yolk/optimize.hpp"
 
 namespace yolk::bench {
 namespace {

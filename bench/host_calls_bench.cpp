@@ -7,10 +7,10 @@
 #include <thread>
 
 #include "bench.hpp"
-#include "yolk/hyper/control.hpp"
-#include "yolk/hyper/executor.hpp"
-#include "yolk/hyper/hyperfunction.hpp"
-#include "yolk/hyper/schedule.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/internal/hyper/control.hpp"
+#include "yolk/internal/hyper/executor.hpp"
+#include "yolk/internal/hyper/hyperfunction.hpp"
 
 namespace yolk::bench {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "bench.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/shaders/environments.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/shaders/environments.hpp"
 
 namespace yolk::bench {
 namespace {

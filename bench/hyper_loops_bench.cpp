@@ -14,10 +14,10 @@
 
 #include "bench.hpp"
 #include "times.hpp"
-#include "yolk/core/philox.hpp"
-#include "yolk/hyper/control.hpp"
-#include "yolk/hyper/population.hpp"
-#include "yolk/hyper/system.hpp"
+#include "yolk/internal/core/philox.hpp"
+#include "yolk/internal/hyper/control.hpp"
+#include "yolk/internal/hyper/population.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::bench {
 namespace {

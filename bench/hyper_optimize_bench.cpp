@@ -13,10 +13,10 @@
 #include "bench.hpp"
 #include "drawn_networks.hpp"
 #include "times.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/evolve/evolution.hpp"
-#include "yolk/evolve/schedule.hpp"
-#include "yolk/hyper/optimize.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/evolve/schedule.hpp"
+#include "yolk/optimize.hpp"
 
 namespace yolk::bench {
 namespace {

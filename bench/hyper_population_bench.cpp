@@ -12,10 +12,10 @@
 
 #include "bench.hpp"
 #include "drawn_networks.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/hyper/executor.hpp"
-#include "yolk/hyper/population.hpp"
-#include "yolk/hyper/system.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/hyper/executor.hpp"
+#include "yolk/internal/hyper/population.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::bench {
 namespace {

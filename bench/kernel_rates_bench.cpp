@@ -13,13 +13,13 @@
 #include "bench.hpp"
 #include "kernel_rates_host.hpp"
 #include "times.hpp"
-#include "yolk/core/philox.hpp"
-#include "yolk/primitives/cumulative_sum.hpp"
-#include "yolk/primitives/elementwise.hpp"
-#include "yolk/primitives/normalize.hpp"
-#include "yolk/primitives/rearrange.hpp"
-#include "yolk/primitives/softmax.hpp"
-#include "yolk/primitives/where.hpp"
+#include "yolk/cumulative_sum.hpp"
+#include "yolk/elementwise.hpp"
+#include "yolk/internal/core/philox.hpp"
+#include "yolk/normalize.hpp"
+#include "yolk/rearrange.hpp"
+#include "yolk/softmax.hpp"
+#include "yolk/where.hpp"
 
 namespace yolk::bench {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "bench.hpp"
-#include "yolk/runtime/device_selection.hpp"
-#include "yolk/runtime/instance.hpp"
+#include "yolk/internal/runtime/device_selection.hpp"
+#include "yolk/internal/runtime/instance.hpp"
 
 namespace yolk::bench {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "bench.hpp"
-#include "yolk/core/philox.hpp"
-#include "yolk/primitives/matmul.hpp"
-#include "yolk/primitives/matmul_i8.hpp"
+#include "yolk/internal/core/philox.hpp"
+#include "yolk/matmul.hpp"
+#include "yolk/matmul_i8.hpp"
 
 namespace yolk::bench {
 namespace {

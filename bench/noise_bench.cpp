@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "bench.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/primitives/noise.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/noise.hpp"
 
 namespace yolk::bench {
 namespace {

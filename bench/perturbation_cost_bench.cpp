@@ -11,8 +11,8 @@
 
 #include "bench.hpp"
 #include "times.hpp"
-#include "yolk/primitives/matmul.hpp"
-#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/matmul.hpp"
+#include "yolk/perturbed_linear.hpp"
 
 namespace yolk::bench {
 namespace {

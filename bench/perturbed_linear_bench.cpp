@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "bench.hpp"
-#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/perturbed_linear.hpp"
 
 namespace yolk::bench {
 namespace {

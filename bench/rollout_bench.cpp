@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bench.hpp"
-#include "yolk/primitives/rollout.hpp"
+#include "yolk/rollout.hpp"
 
 namespace yolk::bench {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "bench.hpp"
 #include "times.hpp"
-#include "yolk/evolve/shared_update.hpp"
+#include "yolk/internal/evolve/shared_update.hpp"
 
 namespace yolk::bench {
 namespace {

@@ -7,8 +7,8 @@
 #include <chrono>
 
 #include "bench.hpp"
-#include "yolk/evolve/evolution.hpp"
-#include "yolk/evolve/parameter_setup.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/internal/evolve/parameter_setup.hpp"
 
 namespace yolk::bench {
 namespace {

@@ -13,10 +13,10 @@
 
 #include "bench.hpp"
 #include "times.hpp"
-#include "yolk/core/philox.hpp"
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/hyper/population.hpp"
-#include "yolk/hyper/system.hpp"
+#include "yolk/internal/core/philox.hpp"
+#include "yolk/internal/hyper/population.hpp"
+#include "yolk/optimize.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::bench {
 namespace {

@@ -27,7 +27,7 @@ function(yolk_abi_expectations out)
       COMMAND ${CMAKE_COMMAND} -DFAMILY=${family} -DHEADER=${header} -DOUTPUT=${output} -P ${script}
       DEPENDS ${header} ${script} COMMENT "Reading the ABI of ${family}" VERBATIM)
     list(APPEND expectations ${output})
-    string(APPEND headers "#include \"yolk/abi/${family}.h\"\n")
+    string(APPEND headers "#include \"yolk/internal/abi/${family}.h\"\n")
     string(APPEND includes "#include \"${family}.inc\"\n")
   endforeach()
   set(catalogue "${arg_CATALOGUE}")

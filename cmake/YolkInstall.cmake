@@ -38,7 +38,13 @@ function(yolk_install_module name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPS;EXTERNAL")
   set(helpers ${arg_EXTERNAL})
   list(FILTER helpers INCLUDE REGEX "^yolk_")
-  install(TARGETS yolk_${name} EXPORT yolk-${name} FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
+  get_target_property(face yolk_${name} HEADER_SETS)
+  get_target_property(interface_face yolk_${name} INTERFACE_HEADER_SETS)
+  set(headers "")
+  if(face OR interface_face)
+    set(headers FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
+  endif()
+  install(TARGETS yolk_${name} EXPORT yolk-${name} ${headers}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
   if(helpers)
     install(TARGETS ${helpers} EXPORT yolk-${name} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
@@ -120,6 +126,21 @@ function(yolk_install_pc name description)
   install(FILES ${PROJECT_BINARY_DIR}/package/${name}.pc DESTINATION ${YOLK_INSTALL_PKG_CONFIG} COMPONENT library)
 endfunction()
 
+# yolk_install_internal_headers(module...): what users' headers include, found out when it is installed: a header may have been
+# edited since CMake configured.
+function(yolk_install_internal_headers)
+  list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE folders)
+  list(TRANSFORM folders APPEND /include)
+  install(CODE "
+    include(\"${PROJECT_SOURCE_DIR}/cmake/YolkInternalHeaders.cmake\")
+    yolk_internal_headers(headers \"${folders}\")
+    foreach(header IN LISTS headers)
+      string(REGEX REPLACE \".*/include/(.*)/[^/]*$\" \"\\\\1\" folder \"\${header}\")
+      file(INSTALL \"\${header}\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/\${folder}\" MESSAGE_NEVER)
+    endforeach()"
+    COMPONENT library)
+endfunction()
+
 # yolk_install_package(): after all modules. What finds them, licences, and cpack.
 function(yolk_install_package)
   if(NOT YOLK_INSTALL)
@@ -134,6 +155,7 @@ function(yolk_install_package)
     string(APPEND facts "set(_yolk_needs_${name} ${needs})\nset(_yolk_externals_${name} ${externals})\n")
     yolk_install_pc(yolk-${name} "Yolk's module ${name}, and what it stands on" ${needs})
   endforeach()
+  yolk_install_internal_headers(${components})
   yolk_install_pc(yolk "Evolution strategies over systems, on Vulkan" ${components})
   set(made ${PROJECT_BINARY_DIR}/package)
   set(worker ${CMAKE_INSTALL_LIBEXECDIR}/yolk/yolk-worker)

@@ -68,13 +68,26 @@ function(yolk_check_rooms module rooms)
   endforeach()
 endfunction()
 
-# yolk_module(NAME HEADERS ... SOURCES ... DEPS module... EXTERNAL target... PRIVATE_EXTERNAL target...
+# yolk_internal_headers_of(NAME): a library of the module's headers that are not for users. It is there to compile each of them
+# alone: an exported library would have to install them all.
+function(yolk_internal_headers_of name)
+  file(GLOB internal CONFIGURE_DEPENDS include/yolk/internal/*/*.hpp include/yolk/internal/*/*.h include/yolk/exact/*.h)
+  if(internal)
+    add_library(yolk_${name}_internal INTERFACE)
+    target_sources(yolk_${name}_internal INTERFACE FILE_SET HEADERS BASE_DIRS include FILES ${internal})
+    set_target_properties(yolk_${name}_internal PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+    target_link_libraries(yolk_${name}_internal INTERFACE yolk_${name})
+  endif()
+endfunction()
+
+# yolk_module(NAME SOURCES ... DEPS module... EXTERNAL target... PRIVATE_EXTERNAL target...
 #             PRIVATE_HEADERS target... ROOMS room[:used,used] ...)
-# Headers live in include/yolk/NAME/, sources in the rooms of src/ (yolk_rooms); other sources are generated ones. Without SOURCES
+# Users' headers are include/yolk/*.hpp, those for the modules above include/yolk/internal/NAME/.
+# Sources are in the rooms of src/ (yolk_rooms); other sources are generated ones. Without SOURCES
 # the module is header-only. Each header must compile alone (target all_verify_interface_header_sets). PRIVATE_HEADERS: libraries of headers alone, which only the module's sources
 # include; whoever links the module needs none of them.
 function(yolk_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SOURCES;DEPS;EXTERNAL;PRIVATE_EXTERNAL;PRIVATE_HEADERS;ROOMS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;EXTERNAL;PRIVATE_EXTERNAL;PRIVATE_HEADERS;ROOMS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "yolk_module(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -108,8 +121,14 @@ function(yolk_module name)
   endif()
   add_library(yolk::${name} ALIAS yolk_${name})
   target_compile_features(yolk_${name} ${scope} cxx_std_20)
-  target_sources(yolk_${name} ${scope} FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
-  set_target_properties(yolk_${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  file(GLOB face CONFIGURE_DEPENDS include/yolk/*.hpp)
+  if(face)
+    target_sources(yolk_${name} ${scope} FILE_SET HEADERS BASE_DIRS include FILES ${face})
+    set_target_properties(yolk_${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  endif()
+  target_include_directories(yolk_${name} ${scope} $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  yolk_internal_headers_of(${name})
   target_link_libraries(yolk_${name} ${scope} ${arg_EXTERNAL})
   foreach(dep IN LISTS arg_DEPS)
     target_link_libraries(yolk_${name} ${scope} yolk::${dep})

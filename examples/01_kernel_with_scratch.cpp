@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "yolk/context/context.hpp"
-#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/context.hpp"
+#include "yolk/perturbed_linear.hpp"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "yolk/context/context.hpp"
-#include "yolk/primitives/optimizer.hpp"
+#include "yolk/context.hpp"
+#include "yolk/optimizer.hpp"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <vector>
 
-#include "yolk/primitives/noise.hpp"
-#include "yolk/runtime/interop.hpp"
+#include "yolk/noise.hpp"
+#include "yolk/vulkan.hpp"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "yolk/context/context.hpp"
-#include "yolk/primitives/noise.hpp"
+#include "yolk/context.hpp"
+#include "yolk/noise.hpp"
 
 namespace {
 

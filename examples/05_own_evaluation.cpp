@@ -5,9 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "yolk/context/context.hpp"
-#include "yolk/evolve/evolution.hpp"
-#include "yolk/evolve/parameter_setup.hpp"
+#include "yolk/context.hpp"
+#include "yolk/evolution.hpp"
 
 namespace {
 

@@ -15,8 +15,8 @@
 
 #include "06_kfac_device.hpp"
 #include "06_kfac_task.hpp"
-#include "yolk/context/context.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/context.hpp"
+#include "yolk/json.hpp"
 
 namespace {
 

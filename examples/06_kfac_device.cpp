@@ -8,12 +8,12 @@
 #include <optional>
 #include <span>
 
-#include "yolk/evolve/kfac.hpp"
-#include "yolk/primitives/elementwise.hpp"
-#include "yolk/primitives/matmul.hpp"
-#include "yolk/primitives/noise.hpp"
-#include "yolk/primitives/reduce.hpp"
-#include "yolk/runtime/recorder.hpp"
+#include "yolk/dispatcher.hpp"
+#include "yolk/elementwise.hpp"
+#include "yolk/kfac.hpp"
+#include "yolk/matmul.hpp"
+#include "yolk/noise.hpp"
+#include "yolk/reduce.hpp"
 
 namespace kfac_example {
 namespace {

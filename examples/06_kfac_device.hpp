@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "06_kfac_task.hpp"
-#include "yolk/context/context.hpp"
-#include "yolk/core/result.hpp"
+#include "yolk/context.hpp"
+#include "yolk/result.hpp"
 
 namespace kfac_example {
 

@@ -3,10 +3,10 @@
 // are tuned until its tests pass. One process per candidate, as many at the same time as the pool has threads.
 #include <cstdio>
 
-#include "yolk/core/json.hpp"
-#include "yolk/hyper/external_program.hpp"
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/hyper/system.hpp"
+#include "yolk/external_program.hpp"
+#include "yolk/json.hpp"
+#include "yolk/optimize.hpp"
+#include "yolk/system.hpp"
 
 namespace {
 

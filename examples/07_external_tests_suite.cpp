@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "yolk/core/json.hpp"
+#include "yolk/json.hpp"
 
 namespace {
 

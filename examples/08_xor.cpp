@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exclusive or, learned without gradients: two small layers and what they are to answer. The same program evaluates,
 // optimizes, draws, ablates and saves: see --help.
-#include "yolk/cli/run_system.hpp"
-#include "yolk/hyper/system.hpp"
+#include "yolk/run_system.hpp"
+#include "yolk/system.hpp"
 
 using namespace yolk::hyper;
 

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "10_transformer_text.hpp"
-#include "yolk/cli/run_system.hpp"
-#include "yolk/hyper/system.hpp"
+#include "yolk/run_system.hpp"
+#include "yolk/system.hpp"
 
 using namespace yolk::hyper;
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <system_error>
-
-#include "yolk/core/text_file.hpp"
 
 namespace transformer_example {
 namespace {
@@ -19,6 +19,14 @@ constexpr std::size_t kBytes = 256;
 constexpr std::size_t kLongestText = std::size_t{1} << 30U;
 /// Added to each count, so that what the training text lacks has a probability.
 constexpr double kPrior = 0.1;
+
+/// Empty where there is no such file, or none of a text's size.
+std::string read_text(const fs::path& path) {
+    std::error_code none;
+    if (!fs::is_regular_file(path, none) || fs::file_size(path, none) > kLongestText) return {};
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
 
 std::vector<std::string> read_texts(const fs::path& path) {
     std::vector<fs::path> files;
@@ -33,7 +41,7 @@ std::vector<std::string> read_texts(const fs::path& path) {
     }
     std::vector<std::string> texts;
     for (const fs::path& file : files) {
-        std::string text = yolk::read_text(file, kLongestText).value_or(std::string());
+        std::string text = read_text(file);
         if (!text.empty() && text.find('\0') == std::string::npos) texts.push_back(std::move(text));
     }
     return texts;

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "yolk/hyper/system.hpp"
+#include "yolk/system.hpp"
 
 namespace transformer_example {
 

@@ -8,12 +8,10 @@
 #include <numeric>
 
 #include "11_own_stages_members.hpp"
-#include "yolk/context/context.hpp"
-#include "yolk/evolve/member_parameters.hpp"
-#include "yolk/evolve/pool_parts.hpp"
-#include "yolk/evolve/update_twin.hpp"
-#include "yolk/primitives/es_update.hpp"
-#include "yolk/reference/twin.hpp"
+#include "yolk/context.hpp"
+#include "yolk/es_update.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/twin.hpp"
 
 using namespace yolk;
 

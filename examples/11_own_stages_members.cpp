@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/perturbed_linear.hpp"
 
 using namespace yolk;
 

@@ -3,7 +3,7 @@
 // host, where a function scores them.
 #pragma once
 
-#include "yolk/evolve/member_evaluator.hpp"
+#include "yolk/evolution.hpp"
 
 constexpr std::uint32_t kMembers = 256, kIn = 3, kClasses = 3;
 

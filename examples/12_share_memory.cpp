@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "yolk/context/context.hpp"
-#include "yolk/primitives/noise.hpp"
-#include "yolk/runtime/cuda_interop.hpp"
+#include "yolk/context.hpp"
+#include "yolk/cuda.hpp"
+#include "yolk/noise.hpp"
 
 namespace {
 

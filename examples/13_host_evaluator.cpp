@@ -5,10 +5,8 @@
 #include <array>
 #include <cstdio>
 
-#include "yolk/context/context.hpp"
-#include "yolk/evolve/member_parameters.hpp"
-#include "yolk/evolve/parameter_setup.hpp"
-#include "yolk/evolve/pool_parts.hpp"
+#include "yolk/context.hpp"
+#include "yolk/evolution.hpp"
 
 namespace {
 

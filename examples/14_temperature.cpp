@@ -10,9 +10,9 @@
 // OPENAI_BASE_URL and OPENAI_API_KEY set they come from that endpoint: `14_temperature --model NAME optimize ...`.
 #include "14_temperature_server.hpp"
 #include "text_model.hpp"
-#include "yolk/cli/run_system.hpp"
-#include "yolk/hyper/model_calls.hpp"
-#include "yolk/hyper/system.hpp"
+#include "yolk/models.hpp"
+#include "yolk/run_system.hpp"
+#include "yolk/system.hpp"
 
 using namespace yolk::hyper;
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "text_model.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/json.hpp"
 
 namespace temperature_example {
 

@@ -14,8 +14,8 @@
 #include "15_router_mails.hpp"
 #include "15_router_server.hpp"
 #include "text_model.hpp"
-#include "yolk/cli/run_system.hpp"
-#include "yolk/hyper/model_calls.hpp"
+#include "yolk/models.hpp"
+#include "yolk/run_system.hpp"
 
 using namespace yolk::hyper;
 

@@ -4,8 +4,7 @@
 
 #include <vector>
 
-#include "yolk/hyper/metric.hpp"
-#include "yolk/hyper/system.hpp"
+#include "yolk/system.hpp"
 
 namespace router_example {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "text_model.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/json.hpp"
 
 namespace router_example {
 namespace {

@@ -18,8 +18,8 @@
 
 #include "16_tools_server.hpp"
 #include "text_model.hpp"
-#include "yolk/cli/run_system.hpp"
-#include "yolk/hyper/model_calls.hpp"
+#include "yolk/models.hpp"
+#include "yolk/run_system.hpp"
 
 using namespace yolk::hyper;
 

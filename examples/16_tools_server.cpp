@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "text_model.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/json.hpp"
 
 namespace tools_example {
 namespace {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include "yolk/chat/client.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/chat.hpp"
+#include "yolk/json.hpp"
 
 namespace text_example {
 namespace {

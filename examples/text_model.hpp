@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "chat_server.hpp"
-#include "yolk/hyper/models.hpp"
+#include "yolk/models.hpp"
 
 namespace text_example {
 

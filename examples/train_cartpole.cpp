@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 
-#include "yolk/train/train.hpp"
+#include "yolk/train.hpp"
 
 yolk::Result<double> train_cartpole() {
     YOLK_TRY(const auto context, yolk::Context::create());  // the best device there is

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/context/architecture.hpp"
+#include "yolk/internal/context/architecture.hpp"
 
 #include <gmock/gmock.h>
 
 #include "table_folder.hpp"
-#include "yolk/autotune/tune_live.hpp"
-#include "yolk/runtime/device_info.hpp"
+#include "yolk/internal/autotune/tune_live.hpp"
+#include "yolk/internal/runtime/device_info.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The algebra on a device: proposals are the host's, whatever fp32 does to the scores.
-#include "yolk/autotune/device_linear_algebra.hpp"
+#include "yolk/internal/autotune/device_linear_algebra.hpp"
 
 #include <gmock/gmock.h>
 
@@ -12,12 +12,12 @@
 #include "device_posterior.hpp"
 #include "exact_posterior.hpp"
 #include "surfaces.hpp"
-#include "yolk/autotune/policy_fisher.hpp"
-#include "yolk/autotune/replay.hpp"
-#include "yolk/runtime/probe.hpp"
-#include "yolk/runtime/tuning_table.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/fault_injector.hpp"
+#include "yolk/internal/autotune/policy_fisher.hpp"
+#include "yolk/internal/autotune/replay.hpp"
+#include "yolk/internal/runtime/probe.hpp"
+#include "yolk/internal/runtime/tuning_table.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
 
 namespace yolk::autotune {
 namespace {

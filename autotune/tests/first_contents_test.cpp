@@ -8,9 +8,9 @@
 #include <fstream>
 #include <memory>
 
-#include "yolk/autotune/live_surface.hpp"
-#include "yolk/autotune/user_kernel.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/autotune/live_surface.hpp"
+#include "yolk/internal/autotune/user_kernel.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "surfaces.hpp"
-#include "yolk/autotune/tuner.hpp"
+#include "yolk/internal/autotune/tuner.hpp"
 
 namespace yolk::autotune {
 namespace {

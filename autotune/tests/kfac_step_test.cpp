@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/kfac_step.hpp"
+#include "yolk/kfac_step.hpp"
 
 #include <gmock/gmock.h>
 
 #include <limits>
 
 #include "step_oracle.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/last_level_cache.hpp"
+#include "yolk/internal/autotune/last_level_cache.hpp"
 
 #include <gtest/gtest.h>
 

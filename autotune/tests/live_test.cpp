@@ -11,15 +11,15 @@
 #include <thread>
 
 #include "table_folder.hpp"
-#include "yolk/autotune/explain.hpp"
-#include "yolk/autotune/live_surface.hpp"
-#include "yolk/autotune/recorded_surface.hpp"
-#include "yolk/autotune/recording.hpp"
-#include "yolk/autotune/tune_live.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/oracle/named_problem.hpp"
-#include "yolk/primitives/reduce.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/autotune/explain.hpp"
+#include "yolk/internal/autotune/live_surface.hpp"
+#include "yolk/internal/autotune/recorded_surface.hpp"
+#include "yolk/internal/autotune/recording.hpp"
+#include "yolk/internal/autotune/tune_live.hpp"
+#include "yolk/internal/oracle/named_problem.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/json.hpp"
+#include "yolk/reduce.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/natural_gradient_step.hpp"
+#include "yolk/natural_gradient_step.hpp"
 
 #include <gmock/gmock.h>
 
 #include <limits>
 
 #include "step_oracle.hpp"
-#include "yolk/autotune/kfac_step.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/kfac_step.hpp"
 
 namespace yolk::autotune {
 namespace {

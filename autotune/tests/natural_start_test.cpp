@@ -13,7 +13,7 @@
 #include "covariance.hpp"
 #include "natural_constants.hpp"
 #include "surfaces.hpp"
-#include "yolk/autotune/tuner.hpp"
+#include "yolk/internal/autotune/tuner.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/portfolio.hpp"
+#include "yolk/internal/autotune/portfolio.hpp"
 
 #include <gtest/gtest.h>
 

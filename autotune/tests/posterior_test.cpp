@@ -13,7 +13,7 @@
 #include "evidence_fit.hpp"
 #include "posterior_search.hpp"
 #include "surfaces.hpp"
-#include "yolk/autotune/linear_algebra.hpp"
+#include "yolk/internal/autotune/linear_algebra.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Racing on simulated noise: no clock, no device.
-#include "yolk/autotune/race.hpp"
+#include "yolk/internal/autotune/race.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "yolk/autotune/random.hpp"
+#include "yolk/internal/autotune/random.hpp"
 
 namespace yolk::autotune {
 namespace {

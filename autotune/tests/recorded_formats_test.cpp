@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "yolk/autotune/recorded_surface.hpp"
-#include "yolk/autotune/surface.hpp"
+#include "yolk/internal/autotune/recorded_surface.hpp"
+#include "yolk/internal/autotune/surface.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same small surface in each format must come to the same thing; what is damaged must be told.
-#include "yolk/autotune/recorded_surface.hpp"
+#include "yolk/internal/autotune/recorded_surface.hpp"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 
 #include <filesystem>
 
-#include "yolk/autotune/surface.hpp"
-#include "yolk/core/file.hpp"
+#include "yolk/internal/autotune/surface.hpp"
+#include "yolk/internal/core/file.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the strategies are worth, on surfaces made by formula.
-#include "yolk/autotune/replay.hpp"
+#include "yolk/internal/autotune/replay.hpp"
 
 #include <gmock/gmock.h>
 
 #include <numeric>
 
 #include "surfaces.hpp"
-#include "yolk/autotune/transfer.hpp"
+#include "yolk/internal/autotune/transfer.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page is held to what a reader relies on: nothing is loaded, no text is read as markup, plots stay in their
 // frames, and what was measured of how much is said.
-#include "yolk/autotune/report.hpp"
+#include "yolk/internal/autotune/report.hpp"
 
 #include <gmock/gmock.h>
 
@@ -11,7 +11,7 @@
 
 #include "surfaces.hpp"
 #include "table_folder.hpp"
-#include "yolk/primitives/reduce.hpp"
+#include "yolk/reduce.hpp"
 
 namespace yolk::autotune {
 namespace {

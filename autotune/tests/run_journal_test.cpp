@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/run_journal.hpp"
+#include "yolk/internal/autotune/run_journal.hpp"
 
 #include <gmock/gmock.h>
 #include <sys/wait.h>
@@ -8,7 +8,7 @@
 #include <csignal>
 
 #include "table_folder.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include "yolk/core/file.hpp"
+#include "yolk/internal/core/file.hpp"
 
 namespace yolk::autotune {
 namespace {

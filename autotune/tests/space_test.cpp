@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/space.hpp"
+#include "yolk/internal/autotune/space.hpp"
 
 #include <gmock/gmock.h>
 

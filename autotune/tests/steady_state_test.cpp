@@ -2,9 +2,9 @@
 // From the second call on, a step with scratch allocates nothing from the heap and makes no Vulkan object.
 #include "step_oracle.hpp"
 #include "watch/driver_watch.hpp"
-#include "yolk/autotune/kfac_step.hpp"
-#include "yolk/autotune/natural_gradient_step.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/kfac_step.hpp"
+#include "yolk/natural_gradient_step.hpp"
 
 #if YOLK_COUNTS_THE_HEAP
 

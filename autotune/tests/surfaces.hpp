@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "yolk/autotune/recorded_surface.hpp"
-#include "yolk/autotune/surface.hpp"
+#include "yolk/internal/autotune/recorded_surface.hpp"
+#include "yolk/internal/autotune/surface.hpp"
 
 namespace yolk::autotune {
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/table_operations.hpp"
+#include "yolk/internal/autotune/table_operations.hpp"
 
 #include <gmock/gmock.h>
 
 #include "table_folder.hpp"
-#include "yolk/autotune/algebra_choice.hpp"
-#include "yolk/autotune/tuning_jobs.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/autotune/algebra_choice.hpp"
+#include "yolk/internal/autotune/tuning_jobs.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::autotune {
 namespace {

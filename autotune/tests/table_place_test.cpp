@@ -10,11 +10,11 @@
 #include <iterator>
 
 #include "table_folder.hpp"
-#include "yolk/autotune/run_journal.hpp"
-#include "yolk/autotune/surface.hpp"
-#include "yolk/autotune/tune_live.hpp"
-#include "yolk/primitives/reduce.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/autotune/run_journal.hpp"
+#include "yolk/internal/autotune/surface.hpp"
+#include "yolk/internal/autotune/tune_live.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/reduce.hpp"
 
 namespace yolk::autotune {
 namespace {

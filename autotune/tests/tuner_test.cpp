@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/tuner.hpp"
+#include "yolk/internal/autotune/tuner.hpp"
 
 #include <gmock/gmock.h>
 

@@ -5,12 +5,12 @@
 #include <memory>
 #include <vector>
 
-#include "yolk/autotune/live_surface.hpp"
-#include "yolk/autotune/unit_limits.hpp"
-#include "yolk/oracle/named_problem.hpp"
-#include "yolk/primitives/reduce.hpp"
-#include "yolk/runtime/low_precision.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/autotune/live_surface.hpp"
+#include "yolk/internal/autotune/unit_limits.hpp"
+#include "yolk/internal/oracle/named_problem.hpp"
+#include "yolk/internal/runtime/low_precision.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/reduce.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <random>
 
-#include "yolk/core/json.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -10,11 +10,11 @@
 #include <map>
 #include <string>
 
-#include "yolk/autotune/tune_live.hpp"
-#include "yolk/autotune/tune_user_kernel.hpp"
-#include "yolk/autotune/user_kernel.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/autotune/tune_live.hpp"
+#include "yolk/internal/autotune/user_kernel.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/json.hpp"
+#include "yolk/tune_kernel.hpp"
 
 namespace yolk::autotune {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the proof of a user's kernel sees on every driver, and what a kernel cannot take down.
 #include "user_kernel_fixture.hpp"
-#include "yolk/runtime/buffer.hpp"
+#include "yolk/internal/runtime/buffer.hpp"
 
 namespace yolk::autotune {
 namespace {

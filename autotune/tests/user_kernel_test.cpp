@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "user_kernel_fixture.hpp"
-#include "yolk/autotune/recording.hpp"
-#include "yolk/shaders/kernel_compiler.hpp"
-#include "yolk/shaders/module_interface.hpp"
+#include "yolk/internal/autotune/recording.hpp"
+#include "yolk/internal/shaders/kernel_compiler.hpp"
+#include "yolk/internal/shaders/module_interface.hpp"
 
 namespace yolk::autotune {
 namespace {

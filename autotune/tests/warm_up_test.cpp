@@ -8,11 +8,11 @@
 #include <memory>
 
 #include "table_folder.hpp"
-#include "yolk/autotune/live_surface.hpp"
-#include "yolk/autotune/tune_live.hpp"
-#include "yolk/oracle/named_problem.hpp"
-#include "yolk/primitives/reduce.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/autotune/live_surface.hpp"
+#include "yolk/internal/autotune/tune_live.hpp"
+#include "yolk/internal/oracle/named_problem.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/reduce.hpp"
 
 namespace yolk::autotune {
 namespace {

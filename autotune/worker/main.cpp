@@ -2,9 +2,9 @@
 // yolk-worker: runs foreign code with limits, for a process that must survive it (docs/adr/0039).
 #include <array>
 
-#include "yolk/autotune/search_task.hpp"
-#include "yolk/core/worker.hpp"
-#include "yolk/shaders/compile_task.hpp"
+#include "yolk/internal/autotune/search_task.hpp"
+#include "yolk/internal/core/worker.hpp"
+#include "yolk/internal/shaders/compile_task.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 // Under a sanitizer address space has no limit, memory has.

@@ -8,7 +8,7 @@
 
 #include "../times.hpp"
 #include "chat_server.hpp"
-#include "yolk/chat/client.hpp"
+#include "yolk/chat.hpp"
 
 namespace yolk {
 namespace {

@@ -7,10 +7,10 @@
 #include <span>
 
 #include "parity/parity_run.hpp"
-#include "yolk/context/context.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/runtime/device_selection.hpp"
+#include "yolk/context.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/runtime/device_selection.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::evolve {
 namespace {

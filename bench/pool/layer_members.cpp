@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "yolk/primitives/perturbed_linear.hpp"
-#include "yolk/primitives/reduce.hpp"
+#include "yolk/perturbed_linear.hpp"
+#include "yolk/reduce.hpp"
 
 namespace yolk::bench {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "yolk/evolve/member_evaluator.hpp"
+#include "yolk/internal/evolve/member_evaluator.hpp"
 
 namespace yolk::bench {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "yolk/primitives/noise.hpp"
+#include "yolk/noise.hpp"
 
 namespace yolk::bench {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "yolk/context/context.hpp"
-#include "yolk/core/result.hpp"
+#include "yolk/context.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::bench {
 

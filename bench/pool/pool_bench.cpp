@@ -17,10 +17,9 @@
 #include "../times.hpp"
 #include "layer_members.hpp"
 #include "pinned_devices.hpp"
-#include "yolk/evolve/device_pool.hpp"
-#include "yolk/evolve/evolution.hpp"
-#include "yolk/evolve/parameter_setup.hpp"
-#include "yolk/evolve/pool_parts.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/internal/evolve/device_pool.hpp"
+#include "yolk/internal/evolve/parameter_setup.hpp"
 
 namespace yolk::bench {
 namespace {

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "../times.hpp"
-#include "yolk/context/context.hpp"
-#include "yolk/train/train.hpp"
+#include "yolk/context.hpp"
+#include "yolk/train.hpp"
 
 namespace yolk::bench {
 namespace {

@@ -15,7 +15,7 @@
 #include "../drawn_networks.hpp"
 #include "../pool/pinned_devices.hpp"
 #include "../times.hpp"
-#include "yolk/hyper/system.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::bench {
 namespace {

@@ -21,13 +21,13 @@
 #include <vector>
 
 #include "../times.hpp"
-#include "yolk/autotune/search_cost.hpp"
-#include "yolk/context/context.hpp"
-#include "yolk/primitives/block_inverse.hpp"
-#include "yolk/primitives/expected_improvement.hpp"
-#include "yolk/primitives/matmul.hpp"
-#include "yolk/primitives/natural_gradient.hpp"
-#include "yolk/primitives/reduce.hpp"
+#include "yolk/block_inverse.hpp"
+#include "yolk/context.hpp"
+#include "yolk/expected_improvement.hpp"
+#include "yolk/internal/autotune/search_cost.hpp"
+#include "yolk/matmul.hpp"
+#include "yolk/natural_gradient.hpp"
+#include "yolk/reduce.hpp"
 
 namespace yolk::bench {
 namespace {

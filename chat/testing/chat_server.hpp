@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/core/json.hpp"
-#include "yolk/core/result.hpp"
+#include "yolk/json.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::chat_server {
 

@@ -2,8 +2,8 @@
 #include <sys/wait.h>
 
 #include "client_fixture.hpp"
-#include "yolk/chat/cache.hpp"
-#include "yolk/core/file.hpp"
+#include "yolk/internal/chat/cache.hpp"
+#include "yolk/internal/core/file.hpp"
 
 namespace yolk::chat {
 namespace {

@@ -15,8 +15,8 @@
 #include <thread>
 
 #include "chat_server.hpp"
-#include "yolk/chat/client.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/chat.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::chat {
 

@@ -6,8 +6,8 @@
 #include "rate_limit.hpp"
 #include "retry.hpp"
 #include "text.hpp"
-#include "yolk/chat/schema.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/internal/chat/schema.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::chat {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "client_fixture.hpp"
 #include "tls_stream.hpp"
-#include "yolk/chat/secret.hpp"
+#include "yolk/internal/chat/secret.hpp"
 
 namespace yolk::chat {
 namespace {

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/cli/run.hpp"
+#include "yolk/internal/cli/run.hpp"
 
 int main(int argc, char** argv) { return yolk::cli::run(argc, argv); }

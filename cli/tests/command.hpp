@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "yolk/core/json.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::cli {
 

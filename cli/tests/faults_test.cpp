@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "select_device.hpp"
-#include "yolk/cli/run.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/fault_injector.hpp"
+#include "yolk/internal/cli/run.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "yolk/cli/run.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/fault_injector.hpp"
+#include "yolk/internal/cli/run.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::cli {
 namespace {

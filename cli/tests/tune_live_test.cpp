@@ -8,7 +8,7 @@
 #include <random>
 
 #include "command.hpp"
-#include "yolk/core/file.hpp"
+#include "yolk/internal/core/file.hpp"
 
 namespace yolk::cli {
 namespace {

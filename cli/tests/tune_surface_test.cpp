@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "command.hpp"
-#include "yolk/core/file.hpp"
+#include "yolk/internal/core/file.hpp"
 
 namespace yolk::cli {
 namespace {

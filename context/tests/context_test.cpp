@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/context/context.hpp"
+#include "yolk/context.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "table_folder.hpp"
-#include "yolk/primitives/elementwise.hpp"
-#include "yolk/primitives/noise.hpp"
-#include "yolk/primitives/reduce.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/variable.hpp"
+#include "yolk/elementwise.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/variable.hpp"
+#include "yolk/noise.hpp"
+#include "yolk/reduce.hpp"
 
 namespace yolk {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/context/knob_value.hpp"
+#include "yolk/internal/context/knob_value.hpp"
 
 #include <gmock/gmock.h>
 
-#include "yolk/context/tuning_file.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/internal/context/tuning_file.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk {
 namespace {

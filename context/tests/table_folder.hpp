@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <string>
 
-#include "yolk/context/tuning_file.hpp"
+#include "yolk/internal/context/tuning_file.hpp"
 
 namespace yolk {
 

@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "table_folder.hpp"
-#include "yolk/context/tuning_file.hpp"
-#include "yolk/core/stop.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/context/tuning_file.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/stop.hpp"
 
 namespace yolk {
 namespace {

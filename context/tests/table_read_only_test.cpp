@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 
 #include "table_folder.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

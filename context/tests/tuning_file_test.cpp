@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/context/tuning_file.hpp"
+#include "yolk/internal/context/tuning_file.hpp"
 
 #include <gmock/gmock.h>
 #include <sqlite3.h>
@@ -13,10 +13,10 @@
 #include <random>
 
 #include "table_folder.hpp"
-#include "yolk/context/tuning_transfer.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/primitives/reduce.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/context/tuning_transfer.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/log.hpp"
+#include "yolk/reduce.hpp"
 
 namespace yolk {
 namespace {

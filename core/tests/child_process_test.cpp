@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversations with children; runs without one are tested where programs are hyperfunctions (hyper.external_program).
-#include "yolk/core/child_process.hpp"
+#include "yolk/internal/core/child_process.hpp"
 
 #include <gmock/gmock.h>
 

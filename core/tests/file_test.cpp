@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/file.hpp"
+#include "yolk/internal/core/file.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -14,9 +14,9 @@
 #include <fstream>
 #include <thread>
 
-#include "yolk/core/descriptor.hpp"
-#include "yolk/core/text_file.hpp"
-#include "yolk/core/writer_lock.hpp"
+#include "yolk/internal/core/descriptor.hpp"
+#include "yolk/internal/core/text_file.hpp"
+#include "yolk/internal/core/writer_lock.hpp"
 
 namespace yolk {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/json.hpp"
+#include "yolk/json.hpp"
 
 #include <gtest/gtest.h>
 #include <malloc.h>

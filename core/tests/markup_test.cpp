@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/markup.hpp"
+#include "yolk/internal/core/markup.hpp"
 
 #include <gtest/gtest.h>
 

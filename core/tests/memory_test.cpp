@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/memory.hpp"
+#include "yolk/internal/core/memory.hpp"
 
 #include <gmock/gmock.h>
 #include <sys/resource.h>

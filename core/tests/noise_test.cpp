@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/noise.hpp"
+#include "yolk/internal/core/noise.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/philox.hpp"
+#include "yolk/internal/core/philox.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/plot.hpp"
+#include "yolk/internal/core/plot.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/printable.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <thread>
 
-#include "yolk/core/host_work.hpp"
-#include "yolk/core/wait_notice.hpp"
+#include "yolk/internal/core/host_work.hpp"
+#include "yolk/internal/core/wait_notice.hpp"
 
 namespace yolk {
 namespace {

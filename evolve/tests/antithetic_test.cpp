@@ -5,9 +5,9 @@
 #include <cmath>
 #include <vector>
 
-#include "yolk/core/noise.hpp"
-#include "yolk/evolve/evolution.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::evolve {
 namespace {

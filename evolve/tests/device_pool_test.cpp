@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One run over devices of two vendors and host workers: the bits of a single device, whatever fails on the way.
-#include "yolk/evolve/device_pool.hpp"
-#include "yolk/evolve/update_twin.hpp"
+#include "yolk/internal/evolve/device_pool.hpp"
+#include "yolk/internal/evolve/update_twin.hpp"
 
 #include <gmock/gmock.h>
 
@@ -11,11 +11,11 @@
 #include <thread>
 
 #include "rollout_pool_fixtures.hpp"
-#include "yolk/primitives/es_update.hpp"
-#include "yolk/primitives/fitness.hpp"
-#include "yolk/primitives/optimizer.hpp"
-#include "yolk/reference/twin.hpp"
-#include "yolk/testing/fault_injector.hpp"
+#include "yolk/es_update.hpp"
+#include "yolk/fitness.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
+#include "yolk/optimizer.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::evolve {
 namespace {

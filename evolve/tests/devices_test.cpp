@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/devices.hpp"
+#include "yolk/devices.hpp"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "pool_fixtures.hpp"
-#include "yolk/context/context.hpp"
-#include "yolk/evolve/evolution.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/thread_exchange.hpp"
-#include "yolk/testing/variable.hpp"
+#include "yolk/context.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/thread_exchange.hpp"
+#include "yolk/internal/testing/variable.hpp"
 
 namespace yolk::evolve {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/evolution.hpp"
+#include "yolk/evolution.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "fixtures.hpp"
-#include "yolk/runtime/probe.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/runtime/probe.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::evolve {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each driver call of making an evolution and of a generation fails once.
 #include "fixtures.hpp"
-#include "yolk/runtime/probe.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/fault_injector.hpp"
+#include "yolk/internal/runtime/probe.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
 
 namespace yolk::evolve {
 namespace {

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "yolk/core/philox.hpp"
-#include "yolk/evolve/evolution.hpp"
-#include "yolk/evolve/parameter_setup.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/internal/core/philox.hpp"
+#include "yolk/internal/evolve/parameter_setup.hpp"
 
 namespace yolk::evolve {
 

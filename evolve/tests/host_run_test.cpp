@@ -5,10 +5,10 @@
 #include <map>
 
 #include "fixtures.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/evolve/pool_parts.hpp"
-#include "yolk/evolve/update_twin.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/evolve/update_twin.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::evolve {
 namespace {

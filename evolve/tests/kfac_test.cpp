@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps of K-FAC against an oracle in double that shares no algorithm with the kernels: eigendecompositions in place of
 // square-root-free factors. Layers of different sizes in one plan, biases in both forms, failing factors.
-#include "yolk/evolve/kfac.hpp"
+#include "yolk/kfac.hpp"
 
 #include <Eigen/Dense>
 #include <bit>
@@ -9,9 +9,9 @@
 #include <limits>
 
 #include "fixtures.hpp"
-#include "yolk/primitives/block_inverse.hpp"
-#include "yolk/primitives/kronecker_precondition.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/block_inverse.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/kronecker_precondition.hpp"
 
 namespace yolk::evolve {
 namespace {

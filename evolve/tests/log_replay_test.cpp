@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/log_replay.hpp"
-#include "yolk/evolve/pool_parts.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/run_log.hpp"
 
 #include <filesystem>
 
 #include "fixtures.hpp"
 #include "run_log_fixtures.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::evolve {
 namespace {

@@ -5,11 +5,11 @@
 #include <array>
 
 #include "fixtures.hpp"
-#include "yolk/evolve/member_parameters.hpp"
-#include "yolk/evolve/pool_parts.hpp"
-#include "yolk/evolve/schedule.hpp"
-#include "yolk/evolve/settings.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/internal/evolve/member_parameters.hpp"
+#include "yolk/internal/evolve/schedule.hpp"
+#include "yolk/internal/evolve/settings.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::evolve {
 namespace {

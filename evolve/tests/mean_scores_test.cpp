@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "pool_fixtures.hpp"
-#include "yolk/evolve/state_digest.hpp"
+#include "yolk/internal/evolve/state_digest.hpp"
 
 namespace yolk::evolve {
 namespace {

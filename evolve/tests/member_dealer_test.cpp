@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Members dealt to workers whose time is simulated: no thread, no clock.
-#include "yolk/evolve/member_dealer.hpp"
+#include "yolk/internal/evolve/member_dealer.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

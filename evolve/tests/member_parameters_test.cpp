@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A member's parameters as the host forms them, beside what the kernels make of the same noise.
-#include "yolk/evolve/member_parameters.hpp"
+#include "yolk/internal/evolve/member_parameters.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,14 +9,14 @@
 #include <numeric>
 
 #include "fixtures.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/primitives/es_update.hpp"
-#include "yolk/primitives/perturbed_embedding.hpp"
-#include "yolk/primitives/perturbed_linear.hpp"
-#include "yolk/primitives/perturbed_vector.hpp"
-#include "yolk/reference/member_weights.hpp"
-#include "yolk/reference/twin.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/es_update.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/reference/member_weights.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/perturbed_embedding.hpp"
+#include "yolk/perturbed_linear.hpp"
+#include "yolk/perturbed_vector.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::evolve {
 namespace {

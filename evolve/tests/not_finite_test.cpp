@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "fixtures.hpp"
-#include "yolk/evolve/pool_parts.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::evolve {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/parameter_setup.hpp"
+#include "yolk/internal/evolve/parameter_setup.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <cstring>
 #include <limits>
 
-#include "yolk/core/hash.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::evolve {
 namespace {

@@ -13,8 +13,8 @@
 #include <thread>
 
 #include "pool_fixtures.hpp"
-#include "yolk/evolve/update_twin.hpp"
-#include "yolk/testing/fault_injector.hpp"
+#include "yolk/internal/evolve/update_twin.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
 
 namespace yolk::evolve {
 namespace {

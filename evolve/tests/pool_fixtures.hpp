@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "fixtures.hpp"
-#include "yolk/evolve/device_pool.hpp"
-#include "yolk/evolve/member_evaluator.hpp"
-#include "yolk/evolve/pool_parts.hpp"
-#include "yolk/runtime/probe.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/internal/evolve/device_pool.hpp"
+#include "yolk/internal/evolve/member_evaluator.hpp"
+#include "yolk/internal/runtime/probe.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::evolve {
 

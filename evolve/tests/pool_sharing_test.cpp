@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "rollout_pool_fixtures.hpp"
-#include "yolk/testing/fault_injector.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
 
 namespace yolk::evolve {
 namespace {

@@ -9,10 +9,10 @@
 #include <thread>
 
 #include "pool_fixtures.hpp"
-#include "yolk/evolve/rank_team.hpp"
-#include "yolk/evolve/update_twin.hpp"
-#include "yolk/testing/fault_injector.hpp"
-#include "yolk/testing/thread_exchange.hpp"
+#include "yolk/internal/evolve/rank_team.hpp"
+#include "yolk/internal/evolve/update_twin.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
+#include "yolk/internal/testing/thread_exchange.hpp"
 
 namespace yolk::evolve {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks in step: shares, agreements, and whole generations over devices of two vendors. Ranks are threads here; over
 // MPI they are in cli/tests/ranks_test.cpp.
-#include "yolk/evolve/ranks.hpp"
+#include "yolk/internal/evolve/ranks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 #include <numeric>
 
 #include "pool_fixtures.hpp"
-#include "yolk/evolve/rank_team.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/thread_exchange.hpp"
+#include "yolk/internal/evolve/rank_team.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/thread_exchange.hpp"
 
 namespace yolk::evolve {
 namespace {

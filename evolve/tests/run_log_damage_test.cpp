@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "run_log_fixtures.hpp"
-#include "yolk/core/hash.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/mutation.hpp"
+#include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/mutation.hpp"
 
 namespace yolk::evolve {
 namespace {

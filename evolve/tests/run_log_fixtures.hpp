@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "yolk/evolve/run_log.hpp"
+#include "yolk/run_log.hpp"
 
 namespace yolk::evolve {
 

@@ -10,12 +10,12 @@
 #include <cstring>
 #include <limits>
 
-#include "yolk/core/philox.hpp"
-#include "yolk/evolve/shaping.hpp"
-#include "yolk/evolve/update_twin.hpp"
-#include "yolk/reference/twin.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/thread_exchange.hpp"
+#include "yolk/internal/core/philox.hpp"
+#include "yolk/internal/evolve/shaping.hpp"
+#include "yolk/internal/evolve/update_twin.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/thread_exchange.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::evolve {
 namespace {

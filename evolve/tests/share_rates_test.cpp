@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "yolk/evolve/update_shares.hpp"
+#include "yolk/internal/evolve/update_shares.hpp"
 
 namespace yolk::evolve {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Updates that several devices make together: the bits of one device, whatever the shares.
-#include "yolk/evolve/shared_update.hpp"
+#include "yolk/internal/evolve/shared_update.hpp"
 
 #include <gmock/gmock.h>
 
@@ -8,10 +8,10 @@
 #include <array>
 
 #include "fixtures.hpp"
-#include "yolk/evolve/schedule.hpp"
-#include "yolk/reference/twin.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/fault_injector.hpp"
+#include "yolk/internal/evolve/schedule.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::evolve {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The digest that stands for a generation: what tells states apart, and that the device makes it without bringing the
 // state to the host.
-#include "yolk/evolve/state_digest.hpp"
+#include "yolk/internal/evolve/state_digest.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,8 +11,8 @@
 #include <set>
 
 #include "fixtures.hpp"
-#include "yolk/abi/digest.h"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/abi/digest.h"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::evolve {
 namespace {

@@ -3,7 +3,7 @@
 // two allocates nothing from the heap and makes no Vulkan object.
 #include "fixtures.hpp"
 #include "watch/driver_watch.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 #if YOLK_COUNTS_THE_HEAP
 

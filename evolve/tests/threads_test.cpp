@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "fixtures.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::evolve {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/update_shares.hpp"
+#include "yolk/internal/evolve/update_shares.hpp"
 
 #include <gmock/gmock.h>
 
 #include <limits>
 
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::evolve {
 namespace {

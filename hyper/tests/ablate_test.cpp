@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/ablate.hpp"
+#include "yolk/ablate.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "learning_systems.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/hyper/graph.hpp"
-#include "yolk/hyper/value.hpp"
+#include "yolk/internal/hyper/graph.hpp"
+#include "yolk/tensor.hpp"
 
 namespace yolk::hyper::oracle {
 

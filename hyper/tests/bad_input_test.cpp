@@ -9,12 +9,10 @@
 
 #include "fixtures.hpp"
 #include "traced_graphs.hpp"
-#include "yolk/hyper/batch.hpp"
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/hyper/schedule.hpp"
-#include "yolk/hyper/system.hpp"
-#include "yolk/hyper/transforms.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/optimize.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A batch against its elements one by one.
-#include "yolk/hyper/batch.hpp"
+#include "yolk/graph.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include "derivative_cases.hpp"
 #include "fixtures.hpp"
 #include "traced_graphs.hpp"
-#include "yolk/hyper/hyperfunction.hpp"
+#include "yolk/internal/hyper/hyperfunction.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -2,8 +2,8 @@
 // What is found out before a search evaluates anything.
 #include <gtest/gtest.h>
 
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/optimize.hpp"
 
 namespace yolk::hyper {
 namespace {

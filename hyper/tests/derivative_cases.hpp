@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "yolk/hyper/control.hpp"
-#include "yolk/hyper/transforms.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/internal/hyper/control.hpp"
 
 namespace yolk::hyper {
 

@@ -10,8 +10,8 @@
 
 #include "graph_copy.hpp"
 #include "tracer.hpp"
-#include "yolk/hyper/batch.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "derivative_cases.hpp"
 #include "fixtures.hpp"
-#include "yolk/hyper/executor.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/hyper/executor.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "learning_systems.hpp"
 #include "population_fixtures.hpp"
-#include "yolk/evolve/evolution.hpp"
-#include "yolk/evolve/schedule.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/internal/evolve/schedule.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/external_program.hpp"
+#include "yolk/external_program.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -14,9 +14,9 @@
 #include <thread>
 
 #include "fixtures.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/hyper/executor.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/hyper/executor.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::hyper {
 namespace {

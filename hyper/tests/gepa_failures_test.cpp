@@ -10,9 +10,9 @@
 #include "fixtures.hpp"
 #include "prompt_toys.hpp"
 #include "text_fixtures.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/json.hpp"
+#include "yolk/optimize.hpp"
 
 namespace yolk::hyper::prompts {
 namespace {

@@ -13,7 +13,7 @@
 #include "minibatches.hpp"
 #include "parents.hpp"
 #include "reflection.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper::prompts {
 namespace {

@@ -8,7 +8,7 @@
 #include "fixtures.hpp"
 #include "gepa_state.hpp"
 #include "prompt_toys.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper::prompts {
 namespace {

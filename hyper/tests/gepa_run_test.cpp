@@ -5,8 +5,8 @@
 
 #include "fixtures.hpp"
 #include "prompt_toys.hpp"
-#include "yolk/hyper/text_report.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/prompts.hpp"
 
 namespace yolk::hyper::prompts {
 namespace {

@@ -6,9 +6,9 @@
 #include "fixtures.hpp"
 #include "prompt_toys.hpp"
 #include "text_fixtures.hpp"
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/hyper/text_report.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/optimize.hpp"
+#include "yolk/prompts.hpp"
 
 namespace yolk::hyper::prompts {
 namespace {

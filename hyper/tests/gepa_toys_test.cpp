@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "prompt_toys.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper::prompts {
 namespace {

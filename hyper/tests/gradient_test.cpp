@@ -15,7 +15,7 @@
 #include "learning_systems.hpp"
 #include "minibatch.hpp"
 #include "scored_example.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "fixtures.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::hyper {
 namespace {

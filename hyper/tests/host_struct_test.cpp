@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "fixtures.hpp"
-#include "yolk/hyper/hyperfunction.hpp"
-#include "yolk/hyper/system.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/hyper/hyperfunction.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/hyperfunction.hpp"
+#include "yolk/internal/hyper/hyperfunction.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -11,10 +11,10 @@
 #include <thread>
 
 #include "fixtures.hpp"
-#include "yolk/hyper/control.hpp"
-#include "yolk/hyper/graph_text.hpp"
-#include "yolk/hyper/system.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/internal/hyper/control.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper {
 namespace {

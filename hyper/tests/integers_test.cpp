@@ -8,12 +8,10 @@
 
 #include "fixtures.hpp"
 #include "traced_graphs.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/hyper/batch.hpp"
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/hyper/schedule.hpp"
-#include "yolk/hyper/system.hpp"
-#include "yolk/hyper/transforms.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/json.hpp"
+#include "yolk/optimize.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper::integer_values {  // its short names are others' as well
 namespace {

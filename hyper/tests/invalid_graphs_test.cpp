@@ -13,12 +13,9 @@
 #include "fixtures.hpp"
 #include "population_fixtures.hpp"
 #include "traced_graphs.hpp"
-#include "yolk/hyper/batch.hpp"
-#include "yolk/hyper/graph_text.hpp"
-#include "yolk/hyper/rollout_lowering.hpp"
-#include "yolk/hyper/schedule.hpp"
-#include "yolk/hyper/transforms.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/internal/hyper/rollout_lowering.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper::invalid_graphs {
 namespace {

@@ -11,8 +11,8 @@
 #include "learning_systems.hpp"
 #include "population_fixtures.hpp"
 #include "scored_example.hpp"
-#include "yolk/hyper/executor.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/hyper/executor.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "learning_systems.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper::knob_kinds {
 namespace {

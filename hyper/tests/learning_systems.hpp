@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "yolk/core/philox.hpp"
-#include "yolk/hyper/optimize.hpp"
+#include "yolk/internal/core/philox.hpp"
+#include "yolk/optimize.hpp"
 
 namespace yolk::hyper {
 

@@ -9,13 +9,10 @@
 #include "fixtures.hpp"
 #include "text_fixtures.hpp"
 #include "traced_graphs.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/hyper/batch.hpp"
-#include "yolk/hyper/graph_text.hpp"
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/hyper/schedule.hpp"
-#include "yolk/hyper/system.hpp"
-#include "yolk/hyper/transforms.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/json.hpp"
+#include "yolk/optimize.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper::list_values {  // its short names are others' as well
 namespace {

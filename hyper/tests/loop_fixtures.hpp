@@ -18,7 +18,7 @@
 #include "graph_copy.hpp"
 #include "population_fixtures.hpp"
 #include "traced_graphs.hpp"
-#include "yolk/hyper/transforms.hpp"
+#include "yolk/graph.hpp"
 
 namespace yolk::hyper {
 

@@ -8,9 +8,9 @@
 #include "fixtures.hpp"
 #include "pool_fixtures.hpp"
 #include "population_fixtures.hpp"
-#include "yolk/hyper/control.hpp"
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/hyper/control.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/optimize.hpp"
 
 namespace yolk::hyper::loop_systems {  // its short names are others' as well
 namespace {

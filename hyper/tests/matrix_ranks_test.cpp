@@ -11,12 +11,12 @@
 #include "population_fixtures.hpp"
 #include "search_checkpoint.hpp"
 #include "searched.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/evolve/exchange.hpp"
-#include "yolk/primitives/perturbed_linear.hpp"
-#include "yolk/reference/member_weights.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/thread_exchange.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/evolve/exchange.hpp"
+#include "yolk/internal/reference/member_weights.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/thread_exchange.hpp"
+#include "yolk/perturbed_linear.hpp"
 
 namespace yolk::hyper {
 namespace {

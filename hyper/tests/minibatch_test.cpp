@@ -11,8 +11,8 @@
 
 #include "fixtures.hpp"
 #include "population_fixtures.hpp"
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/optimize.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -9,10 +9,8 @@
 
 #include "fixtures.hpp"
 #include "traced_graphs.hpp"
-#include "yolk/hyper/batch.hpp"
-#include "yolk/hyper/operations.hpp"
-#include "yolk/hyper/schedule.hpp"
-#include "yolk/hyper/transforms.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/internal/hyper/operations.hpp"
 
 namespace yolk::hyper::nesting_tables {  // its short names are others' as well
 namespace {

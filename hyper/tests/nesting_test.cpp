@@ -7,10 +7,8 @@
 
 #include "fixtures.hpp"
 #include "traced_graphs.hpp"
-#include "yolk/hyper/batch.hpp"
-#include "yolk/hyper/hyperfunction.hpp"
-#include "yolk/hyper/schedule.hpp"
-#include "yolk/hyper/transforms.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/internal/hyper/hyperfunction.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/optimize.hpp"
+#include "yolk/optimize.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "learning_systems.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -10,9 +10,9 @@
 #include <source_location>
 
 #include "fixtures.hpp"
-#include "yolk/hyper/control.hpp"
-#include "yolk/hyper/system.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/hyper/control.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/parameters.hpp"
+#include "yolk/internal/hyper/parameters.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "yolk/hyper/hyperfunction.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/hyper/hyperfunction.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper {
 namespace {

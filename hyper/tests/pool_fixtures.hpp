@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/evolve/device_pool.hpp"
-#include "yolk/runtime/probe.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/evolve/device_pool.hpp"
+#include "yolk/internal/runtime/probe.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper {
 

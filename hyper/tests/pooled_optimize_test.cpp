@@ -7,9 +7,9 @@
 
 #include "pool_fixtures.hpp"
 #include "searched.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/evolve/update_twin.hpp"
-#include "yolk/testing/fault_injector.hpp"
+#include "yolk/internal/evolve/update_twin.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "pool_fixtures.hpp"
 #include "population_fixtures.hpp"
-#include "yolk/hyper/system.hpp"
-#include "yolk/testing/fault_injector.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper {
 namespace {

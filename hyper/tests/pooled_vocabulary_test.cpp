@@ -4,7 +4,7 @@
 
 #include "pool_fixtures.hpp"
 #include "population_fixtures.hpp"
-#include "yolk/hyper/system.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper {
 namespace {

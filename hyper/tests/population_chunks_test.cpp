@@ -6,11 +6,11 @@
 #include <stdexcept>
 
 #include "population_fixtures.hpp"
-#include "yolk/hyper/batch.hpp"
-#include "yolk/primitives/perturbed_linear.hpp"
-#include "yolk/primitives/perturbed_vector.hpp"
-#include "yolk/reference/twin.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/perturbed_linear.hpp"
+#include "yolk/perturbed_vector.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::hyper {
 namespace {

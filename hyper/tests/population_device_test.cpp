@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "population_fixtures.hpp"
-#include "yolk/primitives/elementwise.hpp"
-#include "yolk/primitives/perturbed_linear.hpp"
-#include "yolk/primitives/perturbed_vector.hpp"
-#include "yolk/reference/twin.hpp"
-#include "yolk/runtime/shape_requests.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/elementwise.hpp"
+#include "yolk/internal/runtime/shape_requests.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/perturbed_linear.hpp"
+#include "yolk/perturbed_vector.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::hyper {
 namespace {

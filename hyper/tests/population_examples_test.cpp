@@ -5,9 +5,9 @@
 #include "fixtures.hpp"
 #include "pool_fixtures.hpp"
 #include "population_fixtures.hpp"
-#include "yolk/hyper/system.hpp"
-#include "yolk/runtime/shape_requests.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/runtime/shape_requests.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "pool_fixtures.hpp"
 #include "population_fixtures.hpp"
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/hyper/system.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/optimize.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/core/philox.hpp"
-#include "yolk/hyper/operations.hpp"
-#include "yolk/hyper/population.hpp"
+#include "yolk/internal/core/philox.hpp"
+#include "yolk/internal/hyper/operations.hpp"
+#include "yolk/internal/hyper/population.hpp"
 
 namespace yolk::hyper {
 

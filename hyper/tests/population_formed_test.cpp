@@ -7,10 +7,10 @@
 #include "exact_twin.hpp"
 #include "fixtures.hpp"
 #include "population_fixtures.hpp"
-#include "yolk/primitives/perturbed_linear.hpp"
-#include "yolk/reference/member_weights.hpp"
-#include "yolk/reference/twin.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/reference/member_weights.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/perturbed_linear.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -2,10 +2,10 @@
 // A perturbed layer and the activation of what it gives are one kernel, where nothing else reads the values between;
 // the bits are those of the two.
 #include "population_fixtures.hpp"
-#include "yolk/primitives/elementwise.hpp"
-#include "yolk/primitives/perturbed_linear.hpp"
-#include "yolk/reference/twin.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/elementwise.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/perturbed_linear.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "fixtures.hpp"
 #include "population_fixtures.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper {
 namespace {

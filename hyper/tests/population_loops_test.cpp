@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "loop_fixtures.hpp"
-#include "yolk/hyper/transforms.hpp"
+#include "yolk/graph.hpp"
 
 namespace yolk::hyper {
 namespace {

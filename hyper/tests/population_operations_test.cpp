@@ -3,9 +3,9 @@
 #include <functional>
 
 #include "population_fixtures.hpp"
-#include "yolk/primitives/perturbed_vector.hpp"
-#include "yolk/reference/twin.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/perturbed_vector.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::hyper {
 namespace {

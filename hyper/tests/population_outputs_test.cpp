@@ -5,9 +5,9 @@
 #include "fixtures.hpp"
 #include "pool_fixtures.hpp"
 #include "population_fixtures.hpp"
-#include "yolk/hyper/graph_text.hpp"
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/optimize.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "vocabulary_cases.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -23,9 +23,9 @@
 #include <vector>
 
 #include "chat_server.hpp"
-#include "yolk/chat/client.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/hyper/text_search.hpp"
+#include "yolk/chat.hpp"
+#include "yolk/json.hpp"
+#include "yolk/prompts.hpp"
 
 namespace yolk::hyper::prompts {
 

@@ -10,7 +10,7 @@
 #include <cstdlib>
 
 #include "learning_systems.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -5,14 +5,11 @@
 
 #include "fixtures.hpp"
 #include "traced_graphs.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/hyper/batch.hpp"
-#include "yolk/hyper/graph_text.hpp"
-#include "yolk/hyper/hyperfunction.hpp"
-#include "yolk/hyper/operations.hpp"
-#include "yolk/hyper/schedule.hpp"
-#include "yolk/hyper/system.hpp"
-#include "yolk/hyper/transforms.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/internal/hyper/hyperfunction.hpp"
+#include "yolk/internal/hyper/operations.hpp"
+#include "yolk/json.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper {
 namespace {

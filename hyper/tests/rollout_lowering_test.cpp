@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/rollout_lowering.hpp"
+#include "yolk/internal/hyper/rollout_lowering.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "yolk/hyper/executor.hpp"
-#include "yolk/hyper/system.hpp"
+#include "yolk/internal/hyper/executor.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper {
 namespace {

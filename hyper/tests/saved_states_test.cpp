@@ -7,7 +7,7 @@
 #include "gepa_state.hpp"
 #include "rounds.hpp"
 #include "search_checkpoint.hpp"
-#include "yolk/hyper/state_file.hpp"
+#include "yolk/internal/hyper/state_file.hpp"
 
 namespace yolk::testing {
 namespace {

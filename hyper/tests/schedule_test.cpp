@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/schedule.hpp"
+#include "yolk/graph.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,9 +12,7 @@
 
 #include "fixtures.hpp"
 #include "traced_graphs.hpp"
-#include "yolk/hyper/batch.hpp"
-#include "yolk/hyper/hyperfunction.hpp"
-#include "yolk/hyper/transforms.hpp"
+#include "yolk/internal/hyper/hyperfunction.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -13,7 +13,7 @@
 #include "pool_fixtures.hpp"
 #include "population_fixtures.hpp"
 #include "searched.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -156,9 +156,8 @@ TEST_P(scores_stay, means_are_the_hosts_where_it_makes_a_reward) {
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     ASSERT_OK_AND_ASSIGN(HostPool pool, HostPool::create());
     const auto evaluated = [&](bool means) -> Result<PopulationOutputs> {
-        YOLK_TRY(PopulationEvaluator evaluator,
-                 PopulationEvaluator::create({.devices = dispatcher(), .pool = &pool}, examples, set,
-                                             {.mean_outputs = means}));
+        YOLK_TRY(PopulationEvaluator evaluator, PopulationEvaluator::create({.devices = dispatcher(), .pool = &pool},
+                                                                            examples, set, {.mean_outputs = means}));
         EXPECT_FALSE(evaluator.means_stay());
         return evaluator.evaluate(perturbed(space, kCandidates));
     };
@@ -309,7 +308,7 @@ void expect_same_search(const Searched& got, const Searched& expected) {
         const GenerationReport &step = got.outcome.history[i], &other = expected.outcome.history[i];
         EXPECT_EQ(step.mean, other.mean) << i;
         EXPECT_EQ(step.best, other.best) << i;
-        EXPECT_EQ(step.unperturbed, other.mean) << i;
+        EXPECT_EQ(step.unperturbed, other.unperturbed) << i;
         EXPECT_EQ(step.held_out, other.held_out) << i;
         EXPECT_EQ(step.failed, other.failed) << i;
     }

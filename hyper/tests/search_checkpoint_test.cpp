@@ -10,10 +10,10 @@
 
 #include "pool_fixtures.hpp"
 #include "searched.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/evolve/exchange.hpp"
-#include "yolk/testing/thread_exchange.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/evolve/exchange.hpp"
+#include "yolk/internal/testing/thread_exchange.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::hyper {
 namespace {

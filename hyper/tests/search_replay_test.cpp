@@ -10,11 +10,11 @@
 
 #include "pool_fixtures.hpp"
 #include "searched.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/evolve/exchange.hpp"
-#include "yolk/evolve/run_log.hpp"
-#include "yolk/testing/fault_injector.hpp"
-#include "yolk/testing/thread_exchange.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/evolve/exchange.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
+#include "yolk/internal/testing/thread_exchange.hpp"
+#include "yolk/run_log.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "learning_systems.hpp"
-#include "yolk/evolve/device_pool.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/evolve/device_pool.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper {
 

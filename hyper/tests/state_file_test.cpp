@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/state_file.hpp"
+#include "yolk/internal/hyper/state_file.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <map>
 
-#include "yolk/core/file.hpp"
-#include "yolk/core/state_file.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/state_file.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper {
 namespace {

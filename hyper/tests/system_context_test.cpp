@@ -7,12 +7,12 @@
 #include <optional>
 #include <string>
 
-#include "yolk/context/context.hpp"
-#include "yolk/context/tuning_file.hpp"
-#include "yolk/hyper/system.hpp"
-#include "yolk/primitives/elementwise.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/variable.hpp"
+#include "yolk/context.hpp"
+#include "yolk/elementwise.hpp"
+#include "yolk/internal/context/tuning_file.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/variable.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper {
 namespace {

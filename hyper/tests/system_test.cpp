@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/system.hpp"
+#include "yolk/system.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include "yolk/hyper/control.hpp"
-#include "yolk/hyper/system.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/hyper/control.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper::system_threads {
 namespace {

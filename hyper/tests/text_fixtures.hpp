@@ -13,10 +13,9 @@
 #include <vector>
 
 #include "chat_server.hpp"
-#include "yolk/chat/client.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/hyper/model_calls.hpp"
-#include "yolk/hyper/models.hpp"
+#include "yolk/chat.hpp"
+#include "yolk/json.hpp"
+#include "yolk/models.hpp"
 
 namespace yolk::hyper {
 

@@ -8,10 +8,8 @@
 
 #include "fixtures.hpp"
 #include "traced_graphs.hpp"
-#include "yolk/hyper/batch.hpp"
-#include "yolk/hyper/schedule.hpp"
-#include "yolk/hyper/system.hpp"
-#include "yolk/hyper/transforms.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper::text_graphs {  // its short names are others' as well
 namespace {

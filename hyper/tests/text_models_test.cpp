@@ -11,10 +11,8 @@
 #include "fixtures.hpp"
 #include "text_fixtures.hpp"
 #include "traced_graphs.hpp"
-#include "yolk/hyper/batch.hpp"
-#include "yolk/hyper/graph_text.hpp"
-#include "yolk/hyper/schedule.hpp"
-#include "yolk/hyper/system.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper::text_model_calls {  // its short names are others' as well
 namespace {

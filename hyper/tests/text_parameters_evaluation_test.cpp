@@ -10,8 +10,8 @@
 
 #include "fixtures.hpp"
 #include "text_systems.hpp"
-#include "yolk/hyper/control.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/hyper/control.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper {
 namespace {

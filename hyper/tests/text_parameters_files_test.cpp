@@ -8,10 +8,10 @@
 
 #include "fixtures.hpp"
 #include "text_systems.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/state_file.hpp"
-#include "yolk/hyper/state_file.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/state_file.hpp"
+#include "yolk/internal/hyper/state_file.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper {
 namespace {

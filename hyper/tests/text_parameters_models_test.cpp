@@ -9,12 +9,12 @@
 #include "fixtures.hpp"
 #include "text_fixtures.hpp"
 #include "text_systems.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/hyper/ablate.hpp"
-#include "yolk/hyper/executor.hpp"
-#include "yolk/hyper/state_file.hpp"
-#include "yolk/hyper/transforms.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/ablate.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/hyper/executor.hpp"
+#include "yolk/internal/hyper/state_file.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -12,8 +12,8 @@
 #include "population_fixtures.hpp"
 #include "searched.hpp"
 #include "text_systems.hpp"
-#include "yolk/hyper/ablate.hpp"
-#include "yolk/testing/thread_exchange.hpp"
+#include "yolk/ablate.hpp"
+#include "yolk/internal/testing/thread_exchange.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -9,11 +9,9 @@
 
 #include "fixtures.hpp"
 #include "text_systems.hpp"
-#include "yolk/hyper/control.hpp"
-#include "yolk/hyper/graph_text.hpp"
-#include "yolk/hyper/schedule.hpp"
-#include "yolk/hyper/transforms.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/internal/hyper/control.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -9,11 +9,11 @@
 #include "fixtures.hpp"
 #include "pool_fixtures.hpp"
 #include "text_fixtures.hpp"
-#include "yolk/hyper/ablate.hpp"
-#include "yolk/hyper/control.hpp"
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/hyper/system.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/ablate.hpp"
+#include "yolk/internal/hyper/control.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/optimize.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper::text_populations {  // its short names are others' as well
 namespace {

@@ -6,10 +6,10 @@
 #include "fixtures.hpp"
 #include "prompt_toys.hpp"
 #include "text_fixtures.hpp"
-#include "yolk/hyper/control.hpp"
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/hyper/system.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/hyper/control.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/optimize.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper::prompts {
 namespace {

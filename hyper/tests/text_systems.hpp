@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/hyper/system.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper {
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/hyper/control.hpp"
-#include "yolk/hyper/executor.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/hyper/control.hpp"
+#include "yolk/internal/hyper/executor.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper {
 

@@ -6,9 +6,9 @@
 #include <stdexcept>
 
 #include "fixtures.hpp"
-#include "yolk/hyper/operations.hpp"
-#include "yolk/hyper/system.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/hyper/operations.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper {
 namespace {

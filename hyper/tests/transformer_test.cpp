@@ -9,8 +9,8 @@
 
 #include "exact_twin.hpp"
 #include "scored_example.hpp"
-#include "yolk/hyper/system.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/transforms.hpp"
+#include "yolk/graph.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,8 @@
 #include <cmath>
 
 #include "fixtures.hpp"
-#include "yolk/hyper/graph_text.hpp"
-#include "yolk/hyper/system.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper {
 namespace {

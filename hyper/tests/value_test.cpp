@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/value.hpp"
+#include "yolk/tensor.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "yolk/core/json.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "fixtures.hpp"
 #include "vocabulary_cases.hpp"
-#include "yolk/hyper/traced_operations.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/hyper/traced_operations.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper {
 namespace {

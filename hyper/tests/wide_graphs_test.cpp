@@ -11,11 +11,8 @@
 
 #include "fixtures.hpp"
 #include "traced_graphs.hpp"
-#include "yolk/hyper/batch.hpp"
-#include "yolk/hyper/graph_text.hpp"
-#include "yolk/hyper/schedule.hpp"
-#include "yolk/hyper/transforms.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper::wide_graphs {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "fixtures.hpp"
 #include "learning_systems.hpp"
-#include "yolk/hyper/ablate.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/ablate.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::hyper::without_device {
 namespace {

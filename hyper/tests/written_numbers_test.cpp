@@ -8,13 +8,13 @@
 
 #include "fixtures.hpp"
 #include "text_fixtures.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/seal.hpp"
-#include "yolk/hyper/external_program.hpp"
-#include "yolk/hyper/state_file.hpp"
-#include "yolk/hyper/system.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/external_program.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/seal.hpp"
+#include "yolk/internal/hyper/state_file.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/json.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper::written_number_values {  // its short names are others' as well
 namespace {

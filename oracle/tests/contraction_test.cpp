@@ -17,14 +17,14 @@
 #include "allowed_instructions.hpp"
 #include "family_runs.hpp"
 #include "gpu_defaults.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/primitives/environment_file.hpp"
-#include "yolk/runtime/pipeline_report.hpp"
-#include "yolk/runtime/probe.hpp"
-#include "yolk/shaders/catalogue.hpp"
-#include "yolk/shaders/default_constants.hpp"
-#include "yolk/shaders/exactness.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/environment.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/runtime/pipeline_report.hpp"
+#include "yolk/internal/runtime/probe.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
+#include "yolk/internal/shaders/default_constants.hpp"
+#include "yolk/internal/shaders/exactness.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -12,7 +12,7 @@
 #include "yolk/exact/environment_prelude.h"
 #include "yolk/exact/exact_activations.h"
 #include "yolk/exact/exact_log.h"
-#include "yolk/reference/exact_math.hpp"
+#include "yolk/internal/reference/exact_math.hpp"
 
 namespace yolk::oracle {
 namespace {

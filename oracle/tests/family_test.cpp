@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // That the family check finds what it is there to find.
-#include "yolk/oracle/family.hpp"
+#include "yolk/internal/oracle/family.hpp"
 
 #include <gmock/gmock.h>
 
@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "family_runs.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/primitives/noise.hpp"
-#include "yolk/reference/twin.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/noise.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -17,9 +17,9 @@
 
 #include "family_runs.hpp"
 #include "gpu_tables.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/named_problem.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/named_problem.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/oracle/named_problem.hpp"
+#include "yolk/internal/oracle/named_problem.hpp"
 
 #include <gmock/gmock.h>
 
-#include "yolk/oracle/families.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::oracle {
 namespace {

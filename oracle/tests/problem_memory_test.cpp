@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a proof is said to take covers what it takes: every allocation of the process is counted.
-#include "yolk/oracle/problem_memory.hpp"
+#include "yolk/internal/oracle/problem_memory.hpp"
 
 #include <gmock/gmock.h>
 #include <malloc.h>
@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <new>
 
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/named_problem.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/named_problem.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "reference_table.hpp"
-#include "yolk/oracle/families.hpp"
+#include "yolk/internal/oracle/families.hpp"
 
 namespace yolk::oracle {
 namespace {

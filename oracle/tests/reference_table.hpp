@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "yolk/oracle/family.hpp"
+#include "yolk/internal/oracle/family.hpp"
 
 namespace yolk::oracle {
 

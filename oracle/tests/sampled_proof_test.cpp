@@ -8,9 +8,9 @@
 #include <set>
 
 #include "half_values.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/named_problem.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/named_problem.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "block_inverse_device.hpp"
-#include "yolk/core/philox.hpp"
+#include "yolk/internal/core/philox.hpp"
 
 namespace yolk {
 namespace {

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "row_device.hpp"
-#include "yolk/primitives/block_inverse.hpp"
-#include "yolk/reference/twin.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/block_inverse.hpp"
+#include "yolk/internal/abi/block_inverse.h"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/block_inverse.hpp"
+#include "yolk/block_inverse.hpp"
 
 #include <gmock/gmock.h>
 

@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "row_device.hpp"
-#include "yolk/core/philox.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
-#include "yolk/primitives/covariance.hpp"
-#include "yolk/primitives/kronecker_precondition.hpp"
-#include "yolk/primitives/natural_gradient.hpp"
-#include "yolk/runtime/dispatcher.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/covariance.hpp"
+#include "yolk/dispatcher.hpp"
+#include "yolk/internal/core/philox.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/kronecker_precondition.hpp"
+#include "yolk/natural_gradient.hpp"
 
 namespace yolk {
 namespace {

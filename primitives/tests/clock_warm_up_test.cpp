@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/clock_warm_up.hpp"
+#include "yolk/internal/primitives/clock_warm_up.hpp"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/concat.hpp"
+#include "yolk/concat.hpp"
 
 #include <gmock/gmock.h>
 
 #include <array>
 #include <vector>
 
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/covariance.hpp"
+#include "yolk/covariance.hpp"
 
 #include <gmock/gmock.h>
 
@@ -7,8 +7,8 @@
 
 #include "row_device.hpp"
 #include "special_floats.hpp"
-#include "yolk/reference/twin.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "yolk/oracle/family.hpp"
-#include "yolk/oracle/guarded.hpp"
-#include "yolk/primitives/elementwise.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/elementwise.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/oracle/guarded.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/elementwise.hpp"
+#include "yolk/elementwise.hpp"
 
 #include <gmock/gmock.h>
 
@@ -11,7 +11,7 @@
 #include "elementwise_fixture.hpp"
 #include "special_floats.hpp"
 #include "yolk/exact/exact_activations.h"
-#include "yolk/reference/twin.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk {
 namespace {

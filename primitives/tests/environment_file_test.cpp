@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/environment_file.hpp"
+#include "yolk/environment.hpp"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -8,9 +8,9 @@
 #include <fstream>
 #include <string>
 
-#include "yolk/core/hash.hpp"
-#include "yolk/reference/twin.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk {
 namespace {

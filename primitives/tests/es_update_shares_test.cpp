@@ -4,12 +4,12 @@
 
 #include <array>
 
-#include "yolk/core/noise.hpp"
-#include "yolk/primitives/es_update.hpp"
-#include "yolk/primitives/es_update_strips.hpp"
-#include "yolk/reference/twin.hpp"
-#include "yolk/reference/update_gradient.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/es_update.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/primitives/es_update_strips.hpp"
+#include "yolk/internal/reference/update_gradient.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/es_update_strips.hpp"
+#include "yolk/internal/primitives/es_update_strips.hpp"
 
 #include <gtest/gtest.h>
 
 #include "es_update_tiles.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // es_update beyond its check table: properties of the estimate, large sums, limits, bad input.
-#include "yolk/primitives/es_update.hpp"
+#include "yolk/es_update.hpp"
 
 #include <gmock/gmock.h>
 
@@ -8,12 +8,12 @@
 #include <cmath>
 #include <cstring>
 
-#include "yolk/abi/fitness.h"
-#include "yolk/core/noise.hpp"
-#include "yolk/oracle/family.hpp"
-#include "yolk/oracle/named_problem.hpp"
-#include "yolk/reference/twin.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/abi/fitness.h"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/oracle/named_problem.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "family_matches.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

@@ -13,12 +13,12 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
-#include "yolk/runtime/probe.hpp"
-#include "yolk/shaders/catalogue.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/fault_injector.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/runtime/probe.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
 
 namespace yolk {
 namespace {

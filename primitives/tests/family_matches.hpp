@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/oracle/check.hpp"
-#include "yolk/oracle/family.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/oracle/check.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 

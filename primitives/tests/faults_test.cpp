@@ -5,13 +5,13 @@
 #include <memory>
 #include <vector>
 
-#include "yolk/abi/fitness_summary.h"
-#include "yolk/primitives/es_update.hpp"
-#include "yolk/primitives/fitness.hpp"
-#include "yolk/primitives/rollout.hpp"
-#include "yolk/runtime/probe.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/fault_injector.hpp"
+#include "yolk/es_update.hpp"
+#include "yolk/fitness.hpp"
+#include "yolk/internal/abi/fitness_summary.h"
+#include "yolk/internal/runtime/probe.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
+#include "yolk/rollout.hpp"
 
 namespace yolk {
 namespace {

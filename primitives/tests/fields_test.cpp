@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/fields.hpp"
+#include "yolk/internal/primitives/fields.hpp"
 
 #include <gmock/gmock.h>
 
 #include <string>
 #include <vector>
 
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

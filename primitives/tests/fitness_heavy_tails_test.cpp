@@ -11,9 +11,9 @@
 #include <span>
 
 #include "special_floats.hpp"
-#include "yolk/core/philox.hpp"
-#include "yolk/primitives/fitness.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/fitness.hpp"
+#include "yolk/internal/core/philox.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "yolk/runtime/loop_budget.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/runtime/loop_budget.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fitness beyond its check table: weights by hand, outliers, order, large populations, bad input.
-#include "yolk/primitives/fitness.hpp"
+#include "yolk/fitness.hpp"
 
 #include <gmock/gmock.h>
 
@@ -11,9 +11,9 @@
 #include <limits>
 #include <string_view>
 
-#include "yolk/core/philox.hpp"
-#include "yolk/reference/twin.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/core/philox.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/kronecker_precondition.hpp"
+#include "yolk/kronecker_precondition.hpp"
 
 #include <gmock/gmock.h>
 
@@ -7,8 +7,8 @@
 
 #include "row_device.hpp"
 #include "special_floats.hpp"
-#include "yolk/primitives/block_inverse.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/block_inverse.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every family's table of cases again, on a device that takes so little at once that most of the work is cut: results
 // do not depend on where.
-#include "yolk/oracle/families.hpp"
+#include "yolk/internal/oracle/families.hpp"
 
 #include <gmock/gmock.h>
 
@@ -10,8 +10,8 @@
 #include <functional>
 #include <string_view>
 
-#include "yolk/oracle/family.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

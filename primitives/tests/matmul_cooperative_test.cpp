@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "matrix_units.hpp"
-#include "yolk/oracle/named_problem.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/oracle/named_problem.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

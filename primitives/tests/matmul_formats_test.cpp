@@ -9,10 +9,10 @@
 
 #include "matmul_cooperative.hpp"
 #include "matrix_units.hpp"
-#include "yolk/core/philox.hpp"
-#include "yolk/oracle/convert.hpp"
-#include "yolk/reference/convert.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/core/philox.hpp"
+#include "yolk/internal/oracle/convert.hpp"
+#include "yolk/internal/reference/convert.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

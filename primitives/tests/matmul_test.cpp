@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/matmul.hpp"
+#include "yolk/matmul.hpp"
 
 #include <gmock/gmock.h>
 
@@ -9,10 +9,10 @@
 
 #include "matmul_for_gpus.hpp"
 #include "matmul_layout.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/oracle/family.hpp"
-#include "yolk/oracle/guarded.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/oracle/guarded.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

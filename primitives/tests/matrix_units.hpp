@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "yolk/primitives/float_format.hpp"
-#include "yolk/primitives/matmul.hpp"
-#include "yolk/runtime/device_info.hpp"
+#include "yolk/internal/primitives/float_format.hpp"
+#include "yolk/internal/runtime/device_info.hpp"
+#include "yolk/matmul.hpp"
 
 namespace yolk {
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/noise.hpp"
+#include "yolk/noise.hpp"
 
 #include <gmock/gmock.h>
 
 #include <vector>
 
-#include "yolk/oracle/family.hpp"
-#include "yolk/oracle/guarded.hpp"
-#include "yolk/reference/twin.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/oracle/guarded.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk {
 namespace {

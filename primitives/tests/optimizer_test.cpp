@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // optimizer beyond its check table: hand-computed steps, runs of many steps, bad input.
-#include "yolk/primitives/optimizer.hpp"
+#include "yolk/optimizer.hpp"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <limits>
 
-#include "yolk/reference/twin.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk {
 namespace {

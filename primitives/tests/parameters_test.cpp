@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/parameters.hpp"
+#include "yolk/internal/primitives/parameters.hpp"
 
 #include <gmock/gmock.h>
 
-#include "yolk/core/noise.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "matrix_units.hpp"
-#include "yolk/core/philox.hpp"
-#include "yolk/oracle/guarded.hpp"
-#include "yolk/runtime/low_precision.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/core/philox.hpp"
+#include "yolk/internal/oracle/guarded.hpp"
+#include "yolk/internal/runtime/low_precision.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "random_environment.hpp"
-#include "yolk/core/hash.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/primitives/environment_file.hpp"
-#include "yolk/primitives/rollout.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/mutation.hpp"
+#include "yolk/environment.hpp"
+#include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/mutation.hpp"
+#include "yolk/rollout.hpp"
 
 namespace yolk {
 namespace {

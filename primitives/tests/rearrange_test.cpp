@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/rearrange.hpp"
+#include "yolk/rearrange.hpp"
 
 #include <gmock/gmock.h>
 
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "row_device.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/reference/twin.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/rollout.hpp"
+#include "yolk/rollout.hpp"
 
 #include <gmock/gmock.h>
 
@@ -7,10 +7,10 @@
 #include <numeric>
 #include <vector>
 
-#include "yolk/oracle/family.hpp"
-#include "yolk/oracle/guarded.hpp"
-#include "yolk/reference/twin.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/oracle/guarded.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk {
 namespace {

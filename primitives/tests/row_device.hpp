@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/oracle/guarded.hpp"
-#include "yolk/primitives/row_config.hpp"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/oracle/guarded.hpp"
+#include "yolk/internal/primitives/row_config.hpp"
+#include "yolk/internal/runtime/recorder.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 

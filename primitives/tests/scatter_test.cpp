@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/scatter.hpp"
+#include "yolk/scatter.hpp"
 
 #include <gmock/gmock.h>
 
 #include <vector>
 
-#include "yolk/oracle/family.hpp"
-#include "yolk/oracle/guarded.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/oracle/guarded.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/softmax.hpp"
+#include "yolk/softmax.hpp"
 
 #include <gmock/gmock.h>
 
@@ -9,8 +9,8 @@
 
 #include "row_device.hpp"
 #include "special_floats.hpp"
-#include "yolk/reference/twin.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk {
 namespace {

@@ -4,9 +4,9 @@
 #include <thread>
 #include <vector>
 
-#include "yolk/primitives/noise.hpp"
-#include "yolk/primitives/optimizer.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/noise.hpp"
+#include "yolk/optimizer.hpp"
 
 namespace yolk {
 namespace {

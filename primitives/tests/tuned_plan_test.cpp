@@ -4,19 +4,19 @@
 
 #include <algorithm>
 
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
-#include "yolk/primitives/es_update.hpp"
-#include "yolk/primitives/fitness.hpp"
-#include "yolk/primitives/matmul.hpp"
-#include "yolk/primitives/perturbed_embedding.hpp"
-#include "yolk/primitives/perturbed_linear.hpp"
-#include "yolk/primitives/perturbed_vector.hpp"
-#include "yolk/primitives/rollout.hpp"
-#include "yolk/primitives/softmax.hpp"
-#include "yolk/runtime/shape_requests.hpp"
-#include "yolk/runtime/tuning_table.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/es_update.hpp"
+#include "yolk/fitness.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/runtime/shape_requests.hpp"
+#include "yolk/internal/runtime/tuning_table.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/matmul.hpp"
+#include "yolk/perturbed_embedding.hpp"
+#include "yolk/perturbed_linear.hpp"
+#include "yolk/perturbed_vector.hpp"
+#include "yolk/rollout.hpp"
+#include "yolk/softmax.hpp"
 
 namespace yolk {
 namespace {

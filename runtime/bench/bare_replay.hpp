@@ -8,9 +8,9 @@
 #include <memory>
 #include <span>
 
-#include "yolk/core/result.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
+#include "yolk/device.hpp"
+#include "yolk/internal/runtime/recorder.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::bench {
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "yolk/abi/probe.h"
+#include "yolk/internal/abi/probe.h"
 
 namespace yolk {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "binding_impl.hpp"
 #include "noise_work.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

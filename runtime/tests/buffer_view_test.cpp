@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "noise_work.hpp"
-#include "yolk/runtime/buffer.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/runtime/buffer.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

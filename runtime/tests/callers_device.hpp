@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A VkDevice as an engine has it, made without Yolk's Device: for the tests of yolk/runtime/interop.hpp.
+// A VkDevice as an engine has it, made without Yolk's Device: for the tests of yolk/vulkan.hpp.
 #pragma once
 
 #include <volk.h>
@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "instance_impl.hpp"
-#include "yolk/core/check.hpp"
-#include "yolk/runtime/interop.hpp"
-#include "yolk/runtime/memory_type.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/core/check.hpp"
+#include "yolk/internal/runtime/memory_type.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/vulkan.hpp"
 
 namespace yolk {
 

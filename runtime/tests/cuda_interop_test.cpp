@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pure decisions; sharing with CUDA where it is there, else its error; and, in a build with CUDA's headers, every
 // call against a library that stands in for NVIDIA's (fake_cuda/), on memory that SwiftShader really shares.
-#include "yolk/runtime/cuda_interop.hpp"
+#include "yolk/cuda.hpp"
 
 #include <dlfcn.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/device.hpp"
+#include "yolk/device.hpp"
 
 #include <unistd.h>
 
@@ -11,9 +11,9 @@
 
 #include "noise_work.hpp"
 #include "pipeline_file.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/variable.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/variable.hpp"
 
 namespace yolk {
 namespace {

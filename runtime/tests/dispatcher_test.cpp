@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/dispatcher.hpp"
+#include "yolk/dispatcher.hpp"
 
 #include <chrono>
 #include <vector>
 
 #include "gate.hpp"
 #include "noise_work.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

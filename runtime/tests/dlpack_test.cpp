@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/dlpack.hpp"
+#include "yolk/internal/runtime/dlpack.hpp"
 
 #include <array>
 #include <cstddef>
 
 #include "dlpack_abi.hpp"
 #include "noise_work.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 #if __has_include(<dlpack/dlpack.h>)
 #include <dlpack/dlpack.h>
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands between this library and the loader: every function that volk asks for and that can fail comes wrapped. Part
 // of yolk::testing; here, because Vulkan's headers stay in runtime/.
-#include "yolk/testing/fault_injector.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
 
 #include <volk.h>
 

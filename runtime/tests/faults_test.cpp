@@ -11,11 +11,11 @@
 #include <thread>
 
 #include "noise_work.hpp"
-#include "yolk/runtime/low_precision.hpp"
-#include "yolk/runtime/probe.hpp"
-#include "yolk/runtime/shared_timeline.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/fault_injector.hpp"
+#include "yolk/internal/runtime/low_precision.hpp"
+#include "yolk/internal/runtime/probe.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
+#include "yolk/shared_memory.hpp"
 
 namespace yolk {
 namespace {

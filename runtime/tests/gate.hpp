@@ -8,7 +8,7 @@
 
 #include "device_impl.hpp"
 #include "timeline.hpp"
-#include "yolk/core/check.hpp"
+#include "yolk/internal/core/check.hpp"
 
 namespace yolk {
 

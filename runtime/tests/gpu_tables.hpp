@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "yolk/runtime/device_info.hpp"
+#include "yolk/internal/runtime/device_info.hpp"
 
 namespace yolk::tables {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/grid.hpp"
+#include "yolk/internal/runtime/grid.hpp"
 
 #include <gtest/gtest.h>
 

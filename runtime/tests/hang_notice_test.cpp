@@ -8,10 +8,10 @@
 
 #include "gate.hpp"
 #include "noise_work.hpp"
-#include "yolk/core/stop.hpp"
-#include "yolk/core/wait_notice.hpp"
-#include "yolk/runtime/hang_limit.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/core/wait_notice.hpp"
+#include "yolk/internal/runtime/hang_limit.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/stop.hpp"
 
 namespace yolk {
 namespace {

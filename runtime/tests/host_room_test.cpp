@@ -8,7 +8,7 @@
 
 #include <cstdio>
 
-#include "yolk/core/memory.hpp"
+#include "yolk/internal/core/memory.hpp"
 
 namespace yolk {
 namespace {

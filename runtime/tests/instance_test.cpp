@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/instance.hpp"
+#include "yolk/internal/runtime/instance.hpp"
 
 #include <gmock/gmock.h>
 
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "instance_impl.hpp"
-#include "yolk/runtime/device_selection.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/runtime/device_selection.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

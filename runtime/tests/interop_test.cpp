@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/interop.hpp"
+#include "yolk/vulkan.hpp"
 
 #include <cstring>
 #include <functional>

@@ -8,8 +8,8 @@
 #include "gate.hpp"
 #include "noise_work.hpp"
 #include "submission_pace.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/fault_injector.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
 
 namespace yolk {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/low_precision.hpp"
+#include "yolk/internal/runtime/low_precision.hpp"
 
 #include <gmock/gmock.h>
 
@@ -13,7 +13,7 @@
 #include "cooperative_matrix.hpp"
 #include "gpu_tables.hpp"
 #include "path_probe.hpp"
-#include "yolk/shaders/kernel.hpp"
+#include "yolk/internal/shaders/kernel.hpp"
 
 namespace yolk {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "fake_driver.hpp"
-#include "yolk/runtime/buffer.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/runtime/buffer.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

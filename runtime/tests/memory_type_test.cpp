@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/memory_type.hpp"
+#include "yolk/internal/runtime/memory_type.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/variable.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/variable.hpp"
 
 namespace yolk {
 namespace {

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "yolk/core/noise.hpp"
-#include "yolk/runtime/dispatcher.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/dispatcher.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 

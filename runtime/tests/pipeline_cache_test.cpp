@@ -13,11 +13,11 @@
 
 #include "fake_driver.hpp"
 #include "pipeline_file.hpp"
-#include "yolk/abi/probe.h"
-#include "yolk/core/file.hpp"
-#include "yolk/shaders/catalogue.hpp"
-#include "yolk/shaders/default_constants.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/abi/probe.h"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
+#include "yolk/internal/shaders/default_constants.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "yolk/runtime/pipeline_report.hpp"
+#include "yolk/internal/runtime/pipeline_report.hpp"
 
 namespace yolk {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/pipeline_report.hpp"
+#include "yolk/internal/runtime/pipeline_report.hpp"
 
 #include <gmock/gmock.h>
 
@@ -11,11 +11,11 @@
 #include "fake_driver.hpp"
 #include "pipeline_cache.hpp"
 #include "pipeline_file.hpp"
-#include "yolk/abi/matmul.h"
-#include "yolk/abi/noise.h"
-#include "yolk/shaders/catalogue.hpp"
-#include "yolk/shaders/specialize.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/abi/matmul.h"
+#include "yolk/internal/abi/noise.h"
+#include "yolk/internal/shaders/catalogue.hpp"
+#include "yolk/internal/shaders/specialize.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/probe.hpp"
+#include "yolk/internal/runtime/probe.hpp"
 
 #include <gmock/gmock.h>
 
@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "loop_probe.hpp"
-#include "yolk/abi/probe.h"
-#include "yolk/runtime/loop_budget.hpp"
-#include "yolk/shaders/catalogue.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/abi/probe.h"
+#include "yolk/internal/runtime/loop_budget.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/queue_family.hpp"
+#include "yolk/internal/runtime/queue_family.hpp"
 
 #include <gmock/gmock.h>
 
 #include <optional>
 #include <vector>
 
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

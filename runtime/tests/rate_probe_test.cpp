@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

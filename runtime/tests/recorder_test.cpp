@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/recorder.hpp"
+#include "yolk/internal/runtime/recorder.hpp"
 
 #include <array>
 #include <functional>
@@ -10,7 +10,7 @@
 #include "gate.hpp"
 #include "noise_work.hpp"
 #include "recorder_impl.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "device_impl.hpp"
 #include "second_device.hpp"
-#include "yolk/runtime/shared_memory.hpp"
+#include "yolk/shared_memory.hpp"
 
 namespace yolk {
 namespace {

@@ -7,9 +7,9 @@
 #include <iterator>
 #include <string>
 
-#include "yolk/core/check.hpp"
-#include "yolk/runtime/sharing.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/core/check.hpp"
+#include "yolk/internal/runtime/sharing.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 

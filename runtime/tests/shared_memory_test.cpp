@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two VkDevices of one driver on the same memory. What a driver here cannot do is checked to be refused in words.
-#include "yolk/runtime/shared_memory.hpp"
+#include "yolk/shared_memory.hpp"
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
@@ -19,8 +19,7 @@
 #include "device_impl.hpp"
 #include "noise_work.hpp"
 #include "second_device.hpp"
-#include "yolk/runtime/shared_timeline.hpp"
-#include "yolk/testing/fault_injector.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
 
 namespace yolk {
 namespace {

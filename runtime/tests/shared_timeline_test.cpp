@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Timelines between host and device; between devices where a driver exports them, which no CPU driver does: there the
 // refusal is checked.
-#include "yolk/runtime/shared_timeline.hpp"
+#include "yolk/shared_memory.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What devices say that they share, as data: the CPU drivers' answers, and those of Mesa 26.1.6 for null devices.
-#include "yolk/runtime/sharing.hpp"
+#include "yolk/internal/runtime/sharing.hpp"
 
 #include <gtest/gtest.h>
 
 #include "gpu_tables.hpp"
 #include "sharing_support.hpp"
 #include "vk_result.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

@@ -11,12 +11,12 @@
 
 #include "fake_driver.hpp"
 #include "pipeline_cache.hpp"
-#include "yolk/abi/matmul.h"
-#include "yolk/core/file.hpp"
-#include "yolk/core/hash.hpp"
-#include "yolk/shaders/catalogue.hpp"
-#include "yolk/shaders/specialize.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/abi/matmul.h"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
+#include "yolk/internal/shaders/specialize.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

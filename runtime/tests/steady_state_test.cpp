@@ -6,7 +6,7 @@
 
 #include "noise_work.hpp"
 #include "watch/driver_watch.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 #if YOLK_COUNTS_THE_HEAP
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "noise_work.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bindings and state that the kernels of block_inverse share. Not restrict: bindings that a kernel does not use may be
 // bound to the state.
-#include "yolk/abi/block_inverse.h"
+#include "yolk/internal/abi/block_inverse.h"
 #include "yolk/exact/block_scaling.h"
 
 #ifndef BLOCK_STATE

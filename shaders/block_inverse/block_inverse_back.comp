@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // block_inverse, tiles, backward: the rows of the panel from `first` on, the last one first, of one column of the
 // solution. padded_n invocations per block. Class P: for each element the rows below in descending order. Bindings:
-// yolk/abi/block_inverse.h. Loops: unrolled.
+// yolk/internal/abi/block_inverse.h. Loops: unrolled.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // block_inverse: an attempt begins. The scaled, damped block goes to the work (lower triangle, identity in the
-// padding), its scaling to the state. One invocation per row of a block. Class P. Bindings: yolk/abi/block_inverse.h.
+// padding), its scaling to the state. One invocation per row of a block. Class P. Bindings: yolk/internal/abi/block_inverse.h.
 // Loops: padded_n iterations.
 #version 460
 #extension GL_EXT_scalar_block_layout : require

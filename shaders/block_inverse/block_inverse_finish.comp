@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // block_inverse: one row of the scaled inverse at a time. Checking (BLOCK_CHECK), while the block is still live: a row
 // that fp32 cannot hold in the block's own scale gets a verdict. Writing: the row to the output, zeros where there is
-// no inverse. One invocation per row. Class P. Bindings: yolk/abi/block_inverse.h. Loops: n iterations.
+// no inverse. One invocation per row. Class P. Bindings: yolk/internal/abi/block_inverse.h. Loops: n iterations.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require

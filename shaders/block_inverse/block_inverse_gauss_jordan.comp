@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The baseline that block_inverse is timed against, and nothing else: one invocation per block, Gauss-Jordan on [A |
 // I] without pivoting, all of it in buffers (A in the work, I in the output), every row and the full range of columns
-// in each step. No status. Bindings: yolk/abi/block_inverse.h. Pivots [first, end), for drivers that leave long loops;
+// in each step. No status. Bindings: yolk/internal/abi/block_inverse.h. Pivots [first, end), for drivers that leave long loops;
 // the first dispatch copies. Loops: n around n to copy; (end - first) around n, and n around n.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/block_inverse.h"
+#include "yolk/internal/abi/block_inverse.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 256;

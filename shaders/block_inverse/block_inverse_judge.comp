@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // block_inverse, tiles, between forward and backward: each row of the inverse of L is judged by its pivot, then divided
 // by it; zeros follow right of the diagonal. One invocation per row. Class P: the squares from the first column on, the
-// diagonal's 1 last. Bindings: yolk/abi/block_inverse.h. Loops: padded_n iterations.
+// diagonal's 1 last. Bindings: yolk/internal/abi/block_inverse.h. Loops: padded_n iterations.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require

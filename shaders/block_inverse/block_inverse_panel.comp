@@ -3,7 +3,7 @@
 // (L D L^T, right-looking) for itself; then each takes two of the rows below and of the columns of the inverse of L,
 // whose rows of the panel it solves for. padded_n / 2 invocations per block. Work, by rows of 2 padded_n: left L below
 // the diagonal, and above it u = L D of the rows' columns (inside the diagonal blocks the transpose of L); right the
-// inverse of L. Class P: for each element the pivots in ascending order. Bindings: yolk/abi/block_inverse.h. Loops: two
+// inverse of L. Class P: for each element the pivots in ascending order. Bindings: yolk/internal/abi/block_inverse.h. Loops: two
 // iterations; the rest unrolled.
 #version 460
 #extension GL_EXT_scalar_block_layout : require

@@ -4,7 +4,7 @@
 // that step of its line, so that nothing but what is left of the block has to be kept. A line is a row below the panel
 // or a column of the inverse of L; both go through the same instructions, since neighbours may have one of each.
 // padded_n invocations per block. Class P: for each element the pivots in ascending order. Bindings:
-// yolk/abi/block_inverse.h. Loops: unrolled.
+// yolk/internal/abi/block_inverse.h. Loops: unrolled.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require

@@ -3,7 +3,7 @@
 // pivot of a step is the largest element that is left: a diagonal one unless an off-diagonal one is larger by 1.5616,
 // whose 2 x 2 block is the pivot then (Bunch, Parlett 1971). Sweeping pivot E with columns U: rest -= U E^-1 U^T,
 // columns = U E^-1, pivot = -E^-1; after all pivots the triangle is minus the inverse. No row is moved. Class P: for
-// each element the pivots in their order. Bindings: yolk/abi/block_inverse.h. Shared: WORKGROUP_SIZE pairs of
+// each element the pivots in their order. Bindings: yolk/internal/abi/block_inverse.h. Shared: WORKGROUP_SIZE pairs of
 // candidates. Loops: (end - first) steps around ceil(n / WORKGROUP_SIZE) rows around n, twice, n / WORKGROUP_SIZE and
 // WORKGROUP_SIZE.
 #version 460

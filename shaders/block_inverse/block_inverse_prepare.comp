@@ -2,7 +2,7 @@
 // block_inverse, first: of each block the exponent of its largest magnitude, the mean of its diagonal, the damping;
 // what is not finite or zero gets its status. Symmetric: the scaling of the rows, too (one step of Ruiz 2001, A
 // scaling algorithm to equilibrate both rows and columns norms in matrices, in whole exponents). One invocation per
-// block. Class P. Bindings: yolk/abi/block_inverse.h. Loops: kCounts; for rows [first, end) n iterations each, per
+// block. Class P. Bindings: yolk/internal/abi/block_inverse.h. Loops: kCounts; for rows [first, end) n iterations each, per
 // phase; the phases are `attempt`: 0 the elements, 1 the scaling.
 #version 460
 #extension GL_EXT_scalar_block_layout : require

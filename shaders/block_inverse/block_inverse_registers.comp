@@ -3,7 +3,7 @@
 // index is a constant: instead of moving on to the next pivot, rows and columns are rotated by one after each, so that
 // the pivot is always the first. After BLOCK_N rotations everything is where it was. What is eliminated already rotates
 // along and is left alone. Then each column of the identity is solved for. Writes the output itself.
-// Class P: for each element the order of the other styles. Bindings: yolk/abi/block_inverse.h.
+// Class P: for each element the order of the other styles. Bindings: yolk/internal/abi/block_inverse.h.
 // Loops: attempts around 2 BLOCK_N + n; n^2 where there is no inverse.
 #version 460
 #extension GL_EXT_scalar_block_layout : require

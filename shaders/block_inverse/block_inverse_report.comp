@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // block_inverse, last: status and residual of each block, one invocation per block. Class P: the rows in ascending
-// order. Bindings: yolk/abi/block_inverse.h. Loops: n iterations.
+// order. Bindings: yolk/internal/abi/block_inverse.h. Loops: n iterations.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require

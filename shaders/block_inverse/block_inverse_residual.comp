@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // block_inverse: A X - I of the scaled, damped block, TILE_ROWS rows per invocation, for groups [first, end) of
 // kColumns columns; each row's sum of squares, in the block's own scale, goes to the state. Class P: k ascending
-// from minus the identity; the squares by ascending columns. Bindings: yolk/abi/block_inverse.h. Loops: (end - first)
+// from minus the identity; the squares by ascending columns. Bindings: yolk/internal/abi/block_inverse.h. Loops: (end - first)
 // around n.
 #version 460
 #extension GL_EXT_scalar_block_layout : require

@@ -4,7 +4,7 @@
 // the diagonal and, to their right, the inverse of L. Backward (BLOCK_BACKWARD): of the rows above, all columns of the
 // solution.
 // Class P: the panel's steps in ascending (backward: descending) order for each element. Bindings:
-// yolk/abi/block_inverse.h. Loops: unrolled.
+// yolk/internal/abi/block_inverse.h. Loops: unrolled.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require

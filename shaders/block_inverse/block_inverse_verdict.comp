@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // block_inverse: an attempt ends: the first pivot that is not good decides, then whether fp32 holds
 // the inverse. One invocation per block. Bindings:
-// yolk/abi/block_inverse.h. Loops: n iterations.
+// yolk/internal/abi/block_inverse.h. Loops: n iterations.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require

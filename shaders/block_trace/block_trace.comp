@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // block_trace: out[b] = weight * trace(in[b]) for matrices in[blocks, n, n]. Bindings, constants:
-// yolk/abi/block_trace.h; the order of the sum, and how matrices are shared out: rows.glsl. Loops: ceil(n / 32)
+// yolk/internal/abi/block_trace.h; the order of the sum, and how matrices are shared out: rows.glsl. Loops: ceil(n / 32)
 // iterations. No scratch, no subgroup assumption; shared memory and barriers by group only. Class P by the product
 // rule: diagonals and results below 2^-100 are zero, so sums are multiples of 2^-123.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/block_trace.h"
+#include "yolk/internal/abi/block_trace.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 32;

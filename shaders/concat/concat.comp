@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // concat: target[r * target_stride + target_first + j] = source[(r % source_runs) * source_stride + source_first + j],
 // r below run_count, j below run_length; joins one part to a whole, or splits it off. Bindings, constants:
-// yolk/abi/concat.h. No scratch.
+// yolk/internal/abi/concat.h. No scratch.
 // Work: one invocation copies LOADS_PER_INVOCATION elements (CONCAT_QUADS: vectors of four), a workgroup's size apart;
 // grid folded over x and y. No subgroup assumption, no shared memory.
 // Exactness: class E, bits are moved.
@@ -9,7 +9,7 @@
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/concat.h"
+#include "yolk/internal/abi/concat.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 64;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // convert: 16-bit floats to fp32, with CONVERT_NARROW the other way. One item is a word of two elements; an invocation's
-// items are a workgroup's size apart. Conversions: yolk/exact/exact_half.h. Bindings, constants: yolk/abi/convert.h.
+// items are a workgroup's size apart. Conversions: yolk/exact/exact_half.h. Bindings, constants: yolk/internal/abi/convert.h.
 // Class E: integer arithmetic on bit patterns. Loops: WORDS iterations.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/convert.h"
+#include "yolk/internal/abi/convert.h"
 #include "yolk/exact/exact_half.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;

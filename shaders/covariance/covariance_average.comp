@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // covariance_average: covariance = weight * sums, plus decay * covariance for a running average; one element per
 // invocation. An average leaves out a block of sums whose trace is not finite: the old one stays, and without one the
-// covariance is zero. Bindings, constants: yolk/abi/covariance.h. No loop, no shared memory, no subgroup assumption.
+// covariance is zero. Bindings, constants: yolk/internal/abi/covariance.h. No loop, no shared memory, no subgroup assumption.
 // Class P by the product rule: what is read from covariance and every product is zero below 2^-100.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/covariance.h"
+#include "yolk/internal/abi/covariance.h"
 #include "yolk/exact/exact_math.h"
 #include "finite.glsl"
 

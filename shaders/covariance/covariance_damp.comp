@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // covariance_damp: damped = covariance, with the block's shift added to the diagonal; one element per invocation.
-// Bindings, constants: yolk/abi/covariance.h. No loop, no shared memory, no subgroup assumption. Class P: sums of what
+// Bindings, constants: yolk/internal/abi/covariance.h. No loop, no shared memory, no subgroup assumption. Class P: sums of what
 // is zero or at least 2^-123.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/covariance.h"
+#include "yolk/internal/abi/covariance.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 64;

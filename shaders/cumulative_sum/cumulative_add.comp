@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cumulative_sum, the last step where rows are more than one chunk: to each element the sum of the chunks before its own,
-// out[o, i, j] = totals[o inner + j, chunk - 1] + out[o, i, j]. Bindings, constants: yolk/abi/cumulative_sum.h.
+// out[o, i, j] = totals[o inner + j, chunk - 1] + out[o, i, j]. Bindings, constants: yolk/internal/abi/cumulative_sum.h.
 // Work: one invocation per ELEMENTS elements, a workgroup's size apart; elements of first chunks are not touched. Grid
 // folded over x and y; no subgroup assumption, no shared memory.
 // Exactness: class P; both operands are sums of the kernel before, multiples of 2^-123.
@@ -8,7 +8,7 @@
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/cumulative_sum.h"
+#include "yolk/internal/abi/cumulative_sum.h"
 #include "yolk/exact/exact_elementwise.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cumulative_sum: running sums within chunks of 1,024 elements of the middle dimension of in[outer, columns, inner], and
-// each chunk's total. Bindings, constants: yolk/abi/cumulative_sum.h. A chunk is 32 runs of 32 elements: within a run
+// each chunk's total. Bindings, constants: yolk/internal/abi/cumulative_sum.h. A chunk is 32 runs of 32 elements: within a run
 // one after the other from +0 on, then the runs' totals likewise; an element is the sum of the runs before plus the sum
 // within its run. Two ways, two modules, the same bits:
 //   by group       CHUNK_LANES invocations per chunk; elements go through shared memory in rows of 33. All of them load and
@@ -14,7 +14,7 @@
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/cumulative_sum.h"
+#include "yolk/internal/abi/cumulative_sum.h"
 #include "yolk/exact/exact_elementwise.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;

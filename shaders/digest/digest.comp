@@ -2,7 +2,7 @@
 // digest: adds the order-free digest of an array of words to `sums`. With block b the words 4b ... 4b + 3, zero beyond
 // the end:  (w0, w1, w2, w3) = Philox4x32-10(counter = block b, key = {b, array});  first += w0 + 2^32 w1,  second +=
 // w2 + 2^32 w3, both modulo 2^64. Also counts the words that are not finite as fp32.
-// Bindings, constants: yolk/abi/digest.h. No scratch: whoever records it puts zeros into `sums` first.
+// Bindings, constants: yolk/internal/abi/digest.h. No scratch: whoever records it puts zeros into `sums` first.
 // Work: one invocation takes BLOCKS blocks, a workgroup's size apart; the grid is folded over x and y. A workgroup adds
 // its invocations' sums in shared memory and makes at most five atomic additions to `sums`. No subgroup assumption.
 // Exactness: class E. Addition modulo 2^64 has no order, and a carry is counted where it occurs: the old value that an
@@ -11,7 +11,7 @@
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/digest.h"
+#include "yolk/internal/abi/digest.h"
 #include "philox.glsl"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // elementwise: out[i] = operation(first[i]) or operation(first[i], second[where(i)]) over [members, rows, columns].
-// Bindings, constants: yolk/abi/elementwise.h. No scratch; out may be the first operand, element for element.
+// Bindings, constants: yolk/internal/abi/elementwise.h. No scratch; out may be the first operand, element for element.
 // Work: one invocation computes LOADS_PER_INVOCATION elements, or with ELEMENTWISE_QUADS as many vectors of four, a
 // workgroup's size apart. Vectors of four need a second operand that is as long as the first, or whose length is a
 // multiple of four. Grid folded over x and y; no subgroup assumption, no shared memory.
@@ -11,7 +11,7 @@
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/elementwise.h"
+#include "yolk/internal/abi/elementwise.h"
 #include "yolk/exact/exact_operations.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;

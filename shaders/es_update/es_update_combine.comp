@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // es_update, second half: gradient[element] = (factor * coefficient) * sum over slices of partials[slice, element] for
 // the elements of a window of tiles; 0 for frozen parameters. One invocation per partial sum of a slice (those beyond
-// the edge of a parameter have nothing to do), then one per frozen element. Bindings, constants: yolk/abi/es_update.h.
+// the edge of a parameter have nothing to do), then one per frozen element. Bindings, constants: yolk/internal/abi/es_update.h.
 // No subgroup assumption, no shared memory. With int8 weights the slices are added as two-word integers (E), so any
 // slicing gives the same sum; it is rounded once to the nearest fp32, ties to even, and multiplied in class P by the
 // product rule (yolk/exact/exact_math.h). With ES_UPDATE_F32 class T: floats, slices ascending. Loop iterations per
 // invocation: slice_count + 32 (the search in the table), or 32. With ES_UPDATE_SHARE class E: the two words of the sum
-// are the result, of a share of the pairs (yolk/abi/update_share.h).
+// are the result, of a share of the pairs (yolk/internal/abi/update_share.h).
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require

@@ -4,7 +4,7 @@
 // tile of a matrix, or 8 elements of a vector, times one slice of pairs. Tiles begin at multiples of 8 rows and
 // columns, so the rows of A and B that a tile needs are whole noise blocks, RANK of them for each 8. Consecutive
 // invocations take consecutive tiles of one slice, so a workgroup reads the same weights. Bindings, constants:
-// yolk/abi/es_update.h; with ES_UPDATE_SHARE, of a share of the pairs, yolk/abi/update_share.h. No subgroup assumption,
+// yolk/internal/abi/es_update.h; with ES_UPDATE_SHARE, of a share of the pairs, yolk/internal/abi/update_share.h. No subgroup assumption,
 // no shared memory. Class E with int8 weights: a slice has at most 16,384 / RANK pairs (RANK rounded up to a power of
 // two), 16,384 * 127 * 30 * 30 < 2^31. With ES_UPDATE_F32 class T: one float chain per element in ascending order of
 // pairs, then columns. Loop iterations per invocation: pairs_per_slice * (1 + 2 * RANK) + 32 (the search in the table)

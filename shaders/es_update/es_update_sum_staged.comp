@@ -4,7 +4,7 @@
 // pairs; one invocation = one tile. For a few pairs at a time, the noise of the group's rows, times the weights, and of
 // its columns goes to shared memory (16 blocks for each pair and rank column, where es_update_sum draws 128); a
 // barrier; each tile adds its products. Groups may reach over a window's first and last tiles, which others take.
-// Bindings, constants: yolk/abi/es_update.h; with ES_UPDATE_SHARE, of a share of the pairs, yolk/abi/update_share.h. No
+// Bindings, constants: yolk/internal/abi/es_update.h; with ES_UPDATE_SHARE, of a share of the pairs, yolk/internal/abi/update_share.h. No
 // subgroup assumption.
 // Class E with int8 weights: products and sums are floats, exact below 2^24, for a slice has at most 128 / RANK pairs
 // (RANK rounded up to a power of two), 128 * 127 * 30 * 30 < 2^24. GPUs multiply floats four times as fast as integers.

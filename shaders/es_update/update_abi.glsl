@@ -5,11 +5,11 @@
 #define YOLK_ES_UPDATE_UPDATE_ABI_GLSL
 
 #ifdef ES_UPDATE_SHARE
-#include "yolk/abi/update_share.h"
+#include "yolk/internal/abi/update_share.h"
 #define FIRST_PAIR(slice) (params.first_pair + (slice) * params.pairs_per_slice)
 #define END_PAIR params.end_pair
 #else
-#include "yolk/abi/es_update.h"
+#include "yolk/internal/abi/es_update.h"
 #define FIRST_PAIR(slice) ((slice) * params.pairs_per_slice)
 #define END_PAIR params.pair_count
 #endif

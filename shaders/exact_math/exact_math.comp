@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // exact_math: out[i] = f(in[i]) for one of the exact functions, so that a device's bits can be held against the host's
-// (docs/kernels/exact_math.md). Bindings, constants: yolk/abi/exact_math.h. One invocation per element; grid folded
+// (docs/kernels/exact_math.md). Bindings, constants: yolk/internal/abi/exact_math.h. One invocation per element; grid folded
 // over x and y. Class P.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/exact_math.h"
+#include "yolk/internal/abi/exact_math.h"
 #include "yolk/exact/exact_activations.h"
 #include "yolk/exact/exact_log.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // expected_improvement: for each candidate its variance, less the sum of left times right over the steps, and what
-// measuring it is expected to gain on the best value. Bindings, constants: yolk/abi/expected_improvement.h.
+// measuring it is expected to gain on the best value. Bindings, constants: yolk/internal/abi/expected_improvement.h.
 // Work: one invocation per candidate, grid folded over x and y. No scratch, no shared memory, no barrier, no subgroup
 // assumption. A variance is read and written by the one invocation that it belongs to.
 // Exactness: class P; factors by the operand rule, everything else by the product rule (exact_improvement.h).
@@ -8,7 +8,7 @@
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/expected_improvement.h"
+#include "yolk/internal/abi/expected_improvement.h"
 #include "yolk/exact/exact_improvement.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;

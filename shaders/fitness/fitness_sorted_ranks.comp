@@ -6,7 +6,7 @@
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
 #define FITNESS_READS_SCORES
-#include "yolk/abi/fitness.h"
+#include "yolk/internal/abi/fitness.h"
 #include "fitness_state.glsl"
 #include "fitness_sort.glsl"
 

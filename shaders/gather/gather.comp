@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gather: values[m, i, :] = table[m, ids[m, i], :], a row of zeros where the id is not below table_rows; such ids are
-// counted into status[0], once for each member and i. Bindings, constants: yolk/abi/gather.h. No scratch.
+// counted into status[0], once for each member and i. Bindings, constants: yolk/internal/abi/gather.h. No scratch.
 // Work: one invocation copies LOADS_PER_INVOCATION elements (GATHER_QUADS: vectors of four), a workgroup's size apart;
 // grid folded over x and y. No subgroup assumption, no shared memory.
 // Exactness: class E, bits are moved; the count is a sum of integers, by atomic additions.
@@ -8,7 +8,7 @@
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/gather.h"
+#include "yolk/internal/abi/gather.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 64;

@@ -3,13 +3,13 @@
 // eigenvalues, the scale 4^-e that brings it into [1/2, 2), and the first status.
 // inverse_sqrt_decide: from the row sums of squares the residual ||Z Y - I||_F / sqrt(n) of blocks that still iterate,
 // and their status. Residuals of positive definite blocks are 1 at most, so 2 and more tell of another kind.
-// Bindings, constants: yolk/abi/inverse_sqrt.h; the order of the sum, and how blocks are shared out: rows.glsl. Loops:
+// Bindings, constants: yolk/internal/abi/inverse_sqrt.h; the order of the sum, and how blocks are shared out: rows.glsl. Loops:
 // ceil(n / 32) iterations. No subgroup assumption; shared memory and barriers by group only. Class P by the product
 // rule.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/inverse_sqrt.h"
+#include "yolk/internal/abi/inverse_sqrt.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 32;

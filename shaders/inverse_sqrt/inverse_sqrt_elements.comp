@@ -4,12 +4,12 @@
 // inverse_sqrt_direction (INVERSE_SQRT_DIRECTION): Z Y becomes (3 I - Z Y) / 2 in place, and I for blocks that iterate
 // no more: a product with it leaves Y and Z as they are.
 // inverse_sqrt_finish: out = 2^-e (Z + Z^T) / 2, zeros for blocks that have failed.
-// Bindings, constants: yolk/abi/inverse_sqrt.h. No loop, no shared memory, no subgroup assumption. Class P by the
+// Bindings, constants: yolk/internal/abi/inverse_sqrt.h. No loop, no shared memory, no subgroup assumption. Class P by the
 // product rule: elements of in and products with powers of two are zero below 2^-100.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/inverse_sqrt.h"
+#include "yolk/internal/abi/inverse_sqrt.h"
 #include "yolk/exact/exact_math.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;

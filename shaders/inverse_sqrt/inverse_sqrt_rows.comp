@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // inverse_sqrt_norm: row_sums = the sums of magnitudes of the rows of matrix, damped; their maximum is a norm.
 // inverse_sqrt_residual (INVERSE_SQRT_RESIDUAL): row_sums = the sums of squares of the rows of matrix - I.
-// Bindings, constants: yolk/abi/inverse_sqrt.h; the order of the sums, and how rows are shared out: rows.glsl. Loops:
+// Bindings, constants: yolk/internal/abi/inverse_sqrt.h; the order of the sums, and how rows are shared out: rows.glsl. Loops:
 // ceil(n / 32) iterations. No subgroup assumption; shared memory and barriers by group only. Class P by the product
 // rule: elements, differences and squares below 2^-100 are zero.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/inverse_sqrt.h"
+#include "yolk/internal/abi/inverse_sqrt.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 32;

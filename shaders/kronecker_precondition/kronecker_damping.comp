@@ -3,12 +3,12 @@
 // / pi for S_out, pi^2 = mean of S_in's diagonal / mean of S_out's (Martens and Grosse 2015, section 6.3); one block
 // per invocation. pi = 1 where a mean is not from 2^-50 to 2^50: zero, negative, no number. NaN for both where lambda
 // is none.
-// Bindings, constants: yolk/abi/kronecker_precondition.h. No loop, no shared memory, no subgroup assumption. Class P
+// Bindings, constants: yolk/internal/abi/kronecker_precondition.h. No loop, no shared memory, no subgroup assumption. Class P
 // by the product rule: dampings below 2^-100 are zero.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/kronecker_precondition.h"
+#include "yolk/internal/abi/kronecker_precondition.h"
 #include "yolk/exact/exact_math.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // kronecker_status (KRONECKER_STATUS): one word per block from the two of its inverses, one block per invocation.
 // kronecker_zero: zeros for the steps of blocks one of whose factors has no inverse, one element per invocation.
-// Bindings, constants: yolk/abi/kronecker_precondition.h. No loop, no shared memory, no subgroup assumption. Class E.
+// Bindings, constants: yolk/internal/abi/kronecker_precondition.h. No loop, no shared memory, no subgroup assumption. Class E.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/kronecker_precondition.h"
+#include "yolk/internal/abi/kronecker_precondition.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 64;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An activation by its number (yolk/abi/activation.h). With `kind` a specialization constant, one branch remains. The
+// An activation by its number (yolk/internal/abi/activation.h). With `kind` a specialization constant, one branch remains. The
 // host's form is exact_activate, of the same source.
 #ifndef YOLK_LIB_ACTIVATION_GLSL
 #define YOLK_LIB_ACTIVATION_GLSL

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Philox4x32-10 and the noise of the numeric contract; the host's forms are in yolk/core/philox.hpp and noise.hpp.
+// Philox4x32-10 and the noise of the numeric contract; the host's forms are in yolk/internal/core/philox.hpp and noise.hpp.
 // Integers only: class E. Unrolled by hand: a ten-round loop would spend a CPU driver's loop limit tenfold
 // (docs/quirks.md).
 #ifndef YOLK_LIB_PHILOX_GLSL

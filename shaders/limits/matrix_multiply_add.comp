@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // limits: CHAINS independent sums of fragments, sum = a b + sum, per subgroup of a workgroup, in registers: fp16
 // operands, fp32 sums. Operands come at run time, and each chain begins with another sum, so none can be dropped.
-// Class T. Bindings, constants: yolk/abi/limits.h. Loops: CHAINS, `iterations` times kMatrixStepsPerIteration times
+// Class T. Bindings, constants: yolk/internal/abi/limits.h. Loops: CHAINS, `iterations` times kMatrixStepsPerIteration times
 // CHAINS, CHAINS.
 #version 460
 #extension GL_EXT_control_flow_attributes : require
@@ -11,7 +11,7 @@
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_NV_cooperative_matrix : require
-#include "yolk/abi/limits.h"
+#include "yolk/internal/abi/limits.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecChains) const uint CHAINS = 4;

@@ -2,7 +2,7 @@
 // limits: CHAINS independent chains s = s * factor + summand per invocation, in registers; the sum of them is written so
 // that none can be dropped. Factor and summand come at run time, so nothing can be folded. Class T: devices may fuse.
 // With INTEGER_DOT s = dot4(s, factor) + s of signed bytes: s is an operand, or one product would do for all steps.
-// Bindings, constants: yolk/abi/limits.h. Loops (after unrolling): `iterations`.
+// Bindings, constants: yolk/internal/abi/limits.h. Loops (after unrolling): `iterations`.
 #version 460
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_scalar_block_layout : require
@@ -10,7 +10,7 @@
 #ifdef INTEGER_DOT
 #extension GL_EXT_spirv_intrinsics : require
 #endif
-#include "yolk/abi/limits.h"
+#include "yolk/internal/abi/limits.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 64;

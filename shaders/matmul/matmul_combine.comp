@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // matmul, after split-K: out = epilogue(sum over the splits, ascending, of a[split, batch, m, n]); without splits, the
-// epilogue of zeros (k = 0). One invocation per output. Bindings, constants: yolk/abi/matmul.h; a holds the partial
+// epilogue of zeros (k = 0). One invocation per output. Bindings, constants: yolk/internal/abi/matmul.h; a holds the partial
 // sums, dense. Class T (P without splits). Loops: split_count iterations.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/matmul.h"
+#include "yolk/internal/abi/matmul.h"
 #include "yolk/exact/exact_math.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // matmul on matrix units: fp16 operands, fp32 sums. A workgroup makes BLOCK_M x BLOCK_N sums, each of its subgroups
 // TILE_M x TILE_N of them as fragments of SHAPE_M x SHAPE_N, straight from the buffers. Layout, bindings, constants:
-// yolk/abi/matmul.h. m, n and k are multiples of the block and of SHAPE_K, offsets and strides of 8 elements (a and b)
+// yolk/internal/abi/matmul.h. m, n and k are multiples of the block and of SHAPE_K, offsets and strides of 8 elements (a and b)
 // and 4 (out): the plan sees to it. So operands are vectors of 16 bytes, and read as such where a fragment's neighbours
 // are neighbours in memory.
 // The epilogue is matmul_combine's. Class T: what matrix units do inside a fragment is theirs.
@@ -14,7 +14,7 @@
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_NV_cooperative_matrix : require
-#include "yolk/abi/matmul.h"
+#include "yolk/internal/abi/matmul.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecBlockM) const uint BLOCK_M = 32;

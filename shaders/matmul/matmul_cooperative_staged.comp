@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // matmul on matrix units, with several subgroups to a workgroup that share its operands in shared memory: operands of 16
 // bits, fp32 sums; with MATRIX_I8 matmul_i8, int32 sums (class E: none overflows). A workgroup makes BLOCK_M x BLOCK_N sums, each of its subgroups TILE_M x TILE_N of them as fragments of
-// SHAPE_M x SHAPE_N. Layout, bindings, constants: yolk/abi/matmul.h, matmul_i8.h. m, n and k are multiples of the block,
+// SHAPE_M x SHAPE_N. Layout, bindings, constants: yolk/internal/abi/matmul.h, matmul_i8.h. m, n and k are multiples of the block,
 // offsets and strides of 16 bytes, and a block's vectors of 16 bytes come out even on the invocations, whole
 // lines at once: the plan sees to it. Two STAGES alternate: with one block each, a barrier parts what is staged from what
 // is read; with two, what is read is the other one. The epilogue is matmul_combine's. Class T, as matmul_cooperative.
@@ -17,10 +17,10 @@
 #ifdef MATRIX_I8
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
 #extension GL_NV_integer_cooperative_matrix : require
-#include "yolk/abi/matmul_i8.h"
+#include "yolk/internal/abi/matmul_i8.h"
 #else
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
-#include "yolk/abi/matmul.h"
+#include "yolk/internal/abi/matmul.h"
 #endif
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;

@@ -3,7 +3,7 @@
 // shared memory and no barrier in the module: on CPU drivers a barrier makes every workgroup a set of coroutines.
 // With MATMUL_TEXEL the operands are texel buffers, which CPU drivers read several times faster. With MATMUL_UNIFORM a is
 // a uniform buffer of at most 64 KiB: for workgroups of one row of tiles its elements are the same in all invocations,
-// which lavapipe reads faster from there than from a storage buffer. Layout, bindings, constants: yolk/abi/matmul.h.
+// which lavapipe reads faster from there than from a storage buffer. Layout, bindings, constants: yolk/internal/abi/matmul.h.
 // Exactness: with MATMUL_EXACT class P by the operand rule, one ascending chain over k per output, whatever the tile; else
 // class T.
 // Loops (after unrolling), one after the other: (end_k - first_k) / BLOCK_K iterations, BLOCK_K - 1, TILE_M * TILE_N.
@@ -14,7 +14,7 @@
 #ifdef MATMUL_STORAGE16
 #extension GL_EXT_shader_16bit_storage : require
 #endif
-#include "yolk/abi/matmul.h"
+#include "yolk/internal/abi/matmul.h"
 
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 // One buffer, element by element and four at a time.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // matmul with staging: operands pass through shared memory (matmul_staging.glsl). Layout, bindings, constants:
-// yolk/abi/matmul.h.
+// yolk/internal/abi/matmul.h.
 // Exactness: with MATMUL_EXACT class P by the operand rule, one ascending chain over k per output, whatever the tile (the
 // zeros past the last k change no sum, which is never -0); else class T.
 // Loops (after unrolling), one after the other: (end_k - first_k) / BLOCK_K iterations, TILE_M * TILE_N / 4. Shared memory: of one
@@ -13,7 +13,7 @@
 #extension GL_EXT_shader_16bit_storage : require
 #endif
 #define MATMUL_STAGED 1
-#include "yolk/abi/matmul.h"
+#include "yolk/internal/abi/matmul.h"
 
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 // One buffer, element by element and four at a time.

@@ -7,7 +7,7 @@
 // Rows and columns past the last are read as the last one and not stored; k past the last are zeros in both.
 #ifndef YOLK_MATMUL_STAGING_GLSL
 #define YOLK_MATMUL_STAGING_GLSL
-#include "yolk/abi/matmul_staging.h"
+#include "yolk/internal/abi/matmul_staging.h"
 #include "matmul_common.glsl"
 #include "matmul_operands.glsl"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The textbook's product of matrices: 16 x 16 invocations, each with one output, tiles of 16 x 16 in shared memory. The
 // baseline of benchmarks; no plan takes it. Sizes in multiples of 16, no transposes, no batch, no epilogue. Bindings:
-// yolk/abi/matmul.h. Class T. Loops: k / 16 * 17.
+// yolk/internal/abi/matmul.h. Class T. Loops: k / 16 * 17.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/matmul.h"
+#include "yolk/internal/abi/matmul.h"
 
 layout(local_size_x = 16, local_size_y = 16) in;
 layout(push_constant, scalar) uniform PushConstants { Params params; };

@@ -2,7 +2,7 @@
 // matmul_i8: out[z, i, j] = sum over k of a[z, i, k] b[z, j, k], four signed bytes at a time. Every invocation has
 // TILE_M x TILE_N sums and reads what they need straight from the buffers; a workgroup is LANES_N invocations along n
 // and the rest along m. With INTEGER_DOT by the dot-product instruction, else unpacked. Layout, bindings, constants:
-// yolk/abi/matmul_i8.h.
+// yolk/internal/abi/matmul_i8.h.
 // Class E: at most 131,071 products of at most 2^14 in size, so no sum overflows; any order, any tile, the same bits.
 // What lies behind the last k of a row is masked out of a; times zero, b's does not count.
 // Loops (after unrolling), one after the other: `words` iterations, TILE_M * TILE_N.
@@ -13,7 +13,7 @@
 #ifdef INTEGER_DOT
 #extension GL_EXT_spirv_intrinsics : require
 #endif
-#include "yolk/abi/matmul_i8.h"
+#include "yolk/internal/abi/matmul_i8.h"
 #include "integer_dot.glsl"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // natural_gradient_project: vectors[row_count, n], with PROJECTS less their means, and -learning_rate times that.
-// Bindings, constants: yolk/abi/natural_gradient.h; the order of a mean's sum, and how vectors are shared out:
+// Bindings, constants: yolk/internal/abi/natural_gradient.h; the order of a mean's sum, and how vectors are shared out:
 // rows.glsl. Loops: ceil(n / 32) iterations, and a ROW_WRITE. No scratch, no subgroup assumption; shared memory and
 // barriers by group only. Class P by the product rule: what is read, differences and products are zero below 2^-100.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/natural_gradient.h"
+#include "yolk/internal/abi/natural_gradient.h"
 #include "natural_gradient.glsl"
 
 layout(constant_id = kSpecProjects) const uint PROJECTS = 0;

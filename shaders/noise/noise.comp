@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // noise: elements of a noise stream for a range of pairs, as integers or (NOISE_F32) times 1/sqrt(85).
-// Layout: out[p * element_count + i], p below pair_count. Bindings, constants: yolk/abi/noise.h. No scratch.
+// Layout: out[p * element_count + i], p below pair_count. Bindings, constants: yolk/internal/abi/noise.h. No scratch.
 // Work: one invocation makes BLOCKS_PER_INVOCATION blocks of 8 elements; the grid is folded over x and y. No subgroup
 // assumption, no shared memory.
 // Exactness: class E (integers); the float form is class P: one multiplication of exact operands.
@@ -8,7 +8,7 @@
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/noise.h"
+#include "yolk/internal/abi/noise.h"
 #include "philox.glsl"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;

@@ -2,7 +2,7 @@
 // normalize, for each row x of in[members, rows, columns]:
 //   d_i = x_i - mean(x)   (root mean square: d_i = x_i)
 //   out_i = d_i (1 / sqrt(mean(d^2) + epsilon)) scale_i + bias_i
-// Means are sums times `factor`, the fp32 number nearest to 1 / columns. Bindings, constants: yolk/abi/normalize.h; the
+// Means are sums times `factor`, the fp32 number nearest to 1 / columns. Bindings, constants: yolk/internal/abi/normalize.h; the
 // order of the sums, and how rows are shared out: rows.glsl. Loops: twice ceil(columns / 32) iterations (root mean
 // square: once), and a ROW_WRITE. No scratch, no subgroup assumption; shared memory and barriers by group only.
 // Class P by the operand rule: x, mean, d, scale and bias are zero below 2^-40, so sums of squares are multiples of
@@ -12,7 +12,7 @@
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/normalize.h"
+#include "yolk/internal/abi/normalize.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 32;

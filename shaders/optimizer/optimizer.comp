@@ -4,14 +4,14 @@
 //   momentum  m = beta1 m + g, step = m
 //   adam      m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2,
 //             step = (m unbias1) / (sqrt(v unbias2) + epsilon)
-// Bindings, constants: yolk/abi/optimizer.h. No subgroup assumption, no shared memory, no scratch, no loop. Class P by
+// Bindings, constants: yolk/internal/abi/optimizer.h. No subgroup assumption, no shared memory, no scratch, no loop. Class P by
 // the product rule: every product passes exact_flush (zero below 2^-100). The new parameter passes exact_flush_operand
 // (zero below 2^-40), so that later dot products obey the operand rule. An element whose gradient, moment or new
 // parameter is not finite keeps its parameter and its moments, and is counted.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/optimizer.h"
+#include "yolk/internal/abi/optimizer.h"
 #include "yolk/exact/exact_math.h"
 #include "finite.glsl"
 

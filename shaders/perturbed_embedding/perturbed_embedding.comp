@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // perturbed_embedding: out[m, row, j] = W[id, j], then + sum over rho of t_rho B_j_rho, t_rho = +-scale A_id_rho, A and B
 // the integers of domains A and B, regenerated here; the mean (member -1) gets W[id]. An id not below table_rows gives a
-// row of zeros and is counted into status[0]. Layout, bindings, constants: yolk/abi/perturbed_embedding.h. No scratch.
+// row of zeros and is counted into status[0]. Layout, bindings, constants: yolk/internal/abi/perturbed_embedding.h. No scratch.
 // Work: one invocation makes STEP_K neighbouring columns of a row of both sides of a pair, with one draw of B (and of A,
 // where the ids are shared). No subgroup assumption, no shared memory.
 // Exactness: class P by the operand rule: W, the scale and t are zero or at least 2^-40, noise is an integer, so products
@@ -11,7 +11,7 @@
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/perturbed_embedding.h"
+#include "yolk/internal/abi/perturbed_embedding.h"
 #include "yolk/exact/exact_math.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // perturbed_linear, second half: out[instance, n] = sum over k of x_k W_n_k, then + sum over rho of
 // projection[instance, rho] A_n_rho, A the integers of the stream of n, regenerated here. FUSED: each invocation makes
-// the projections of its rows itself. Layout, bindings, constants: yolk/abi/perturbed_linear.h. Between the dispatches
+// the projections of its rows itself. Layout, bindings, constants: yolk/internal/abi/perturbed_linear.h. Between the dispatches
 // of a split chain the outputs hold the partial sums.
 // With BASE the sums over k were made before, by matmul: this adds the perturbation to them. Last, the ACTIVATION.
 // Work: matmul's register tile, rows are instances; then for each pair that the tile's rows belong to, one draw for all
@@ -23,7 +23,7 @@
 #ifndef PERTURBED_LINEAR_FAST
 #define MATMUL_EXACT 1
 #endif
-#include "yolk/abi/perturbed_linear.h"
+#include "yolk/internal/abi/perturbed_linear.h"
 
 layout(constant_id = kSpecPartial) const uint PARTIAL = 0;
 layout(constant_id = kSpecFused) const uint FUSED = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // perturbed_linear, first half: projection[instance, rho] = (+-scale) * sum over k of x_k B_k_rho, B the integers of
 // the stream of k, regenerated here. The mean (member -1) gets zeros. Layout, bindings, constants:
-// yolk/abi/perturbed_linear.h. Between the dispatches of a split chain the projection holds the unscaled partial sums.
+// yolk/internal/abi/perturbed_linear.h. Between the dispatches of a split chain the projection holds the unscaled partial sums.
 // Work: one invocation serves ROWS rows of both sides of a pair, and eight rho (or all, if fewer), with one draw; where
 // the input is shared both sides have the same sums. No subgroup assumption, no shared memory.
 // Exactness: class P by the operand rule. x is zero or at least 2^-40, so each sum is a multiple of 2^-63 and its product
@@ -15,7 +15,7 @@
 #ifdef MATMUL_STORAGE16
 #extension GL_EXT_shader_16bit_storage : require
 #endif
-#include "yolk/abi/perturbed_linear.h"
+#include "yolk/internal/abi/perturbed_linear.h"
 #include "yolk/exact/exact_math.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // perturbed_vector: out[m, i] = v[i] +- scale * noise[pair, i], the integers of the stream, regenerated here; the mean
-// (member -1) and frozen vectors get v. Layout, bindings, constants: yolk/abi/perturbed_vector.h. No scratch.
+// (member -1) and frozen vectors get v. Layout, bindings, constants: yolk/internal/abi/perturbed_vector.h. No scratch.
 // Work: one invocation makes eight elements of both sides of a pair from one block of noise. No subgroup assumption, no
 // shared memory.
 // Exactness: class P by the operand rule: v and the scale are zero or at least 2^-40, noise is an integer, so sums are
@@ -8,7 +8,7 @@
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/perturbed_vector.h"
+#include "yolk/internal/abi/perturbed_vector.h"
 #include "yolk/exact/exact_math.h"
 #include "philox.glsl"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // probe_arithmetic: one operation of class P on operands from a buffer, by bit pattern. One invocation per case. Bindings and cases:
-// yolk/abi/probe.h.
+// yolk/internal/abi/probe.h.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/probe.h"
+#include "yolk/internal/abi/probe.h"
 #include "yolk/exact/exact_math.h"
 
 layout(local_size_x = 64) in;

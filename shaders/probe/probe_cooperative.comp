@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // probe_cooperative: one multiplication on matrix units, by one subgroup, and the same with operands that have passed
 // through shared memory. Both are read as vectors, as matmul reads them. fp16 with fp32 sums, bf16 likewise, and int8
-// with int32 sums (MATRIX_I8). Bindings and constants: yolk/abi/probe.h.
+// with int32 sums (MATRIX_I8). Bindings and constants: yolk/internal/abi/probe.h.
 #version 460
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_scalar_block_layout : require
@@ -14,7 +14,7 @@
 #else
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #endif
-#include "yolk/abi/probe.h"
+#include "yolk/internal/abi/probe.h"
 
 layout(local_size_x_id = kSpecSubgroupSize) in;
 layout(constant_id = kSpecSubgroupSize) const uint SUBGROUP_SIZE = 32;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// probe_integer_dot: four signed bytes times four, by the instruction (ADR 9). One invocation per case. Bindings and cases: yolk/abi/probe.h.
+// probe_integer_dot: four signed bytes times four, by the instruction (ADR 9). One invocation per case. Bindings and cases: yolk/internal/abi/probe.h.
 // Class E.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_spirv_intrinsics : require
 #define INTEGER_DOT 1
-#include "yolk/abi/probe.h"
+#include "yolk/internal/abi/probe.h"
 #include "integer_dot.glsl"
 
 layout(local_size_x = 64) in;

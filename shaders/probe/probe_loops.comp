@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // probe_loops: how many iterations a loop really makes. One invocation and one workgroup per case, so that no other invocation's loops count
-// with its own. Bindings and cases: yolk/abi/probe.h. Class E.
+// with its own. Bindings and cases: yolk/internal/abi/probe.h. Class E.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/probe.h"
+#include "yolk/internal/abi/probe.h"
 
 layout(local_size_x = 1) in;
 layout(set = 0, binding = kBindCases, scalar) readonly restrict buffer Cases { uvec4 cases[]; };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// probe_storage16: 16-bit words read one by one. One invocation per case. Bindings and cases: yolk/abi/probe.h. Class E.
+// probe_storage16: 16-bit words read one by one. One invocation per case. Bindings and cases: yolk/internal/abi/probe.h. Class E.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_shader_16bit_storage : require
-#include "yolk/abi/probe.h"
+#include "yolk/internal/abi/probe.h"
 
 layout(local_size_x = 64) in;
 layout(set = 0, binding = kBindCases, scalar) readonly restrict buffer Cases { uint16_t halves[]; };

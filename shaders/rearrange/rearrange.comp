@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rearrange: broadcasts, permutations, slices and padding, element by element of the output: where it comes from in the
-// source, or the fill. Bindings, constants: yolk/abi/rearrange.h. No scratch.
+// source, or the fill. Bindings, constants: yolk/internal/abi/rearrange.h. No scratch.
 // Work: one invocation writes LOADS_PER_INVOCATION elements, a workgroup's size apart; grid folded over x and y. Vectors
 // of four along dimension 0 are read as such (REARRANGE_QUADS) or by four loads (REARRANGE_APART). A division for each
 // dimension but the outermost. No subgroup assumption, no shared memory.
@@ -9,7 +9,7 @@
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/rearrange.h"
+#include "yolk/internal/abi/rearrange.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 64;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rearrange_tiles: matrices that the output has transposed, out[m, c, r] = source[first + m stride2 + r stride0 + c].
-// Rows, columns and matrices are extent0, extent1 and extent2. Bindings, constants: yolk/abi/rearrange.h. No scratch.
+// Rows, columns and matrices are extent0, extent1 and extent2. Bindings, constants: yolk/internal/abi/rearrange.h. No scratch.
 // Work: one workgroup moves a tile of TILE_ROWS x TILE_COLUMNS, its linear index running over columns of tiles, then
 // rows of them, then matrices; grid folded over x and y. With REARRANGE_STAGED the tile is read along the source's rows
 // into shared memory (TILE_WORDS words) and written along the output's; without, it is read across. No subgroup
@@ -10,7 +10,7 @@
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/rearrange.h"
+#include "yolk/internal/abi/rearrange.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 64;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // reduce: sum, mean, max, argmax or min over the middle dimension of in[outer, columns, inner]. Bindings, constants:
-// yolk/abi/reduce.h; how rows are shared out: rows.glsl.
+// yolk/internal/abi/reduce.h; how rows are shared out: rows.glsl.
 //   sum     in the order of rows.glsl
 //   mean    the sum times `factor`, the fp32 number nearest to 1 / columns
 //   max     NaN (0x7FC00000) where the row holds one, else the largest; both zeros count as +0
@@ -13,7 +13,7 @@
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/reduce.h"
+#include "yolk/internal/abi/reduce.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 32;

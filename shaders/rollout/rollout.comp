@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rollout: steps first_step ... first_step + step_count - 1 of every member's episodes in an environment
-// (docs/kernels/rollout.md). Bindings, constants and their ranges: yolk/abi/rollout.h; the environment's file is
+// (docs/kernels/rollout.md). Bindings, constants and their ranges: yolk/internal/abi/rollout.h; the environment's file is
 // included by the name environment.glsl, which the build makes for each of them. One invocation per (member, episode);
 // grid folded over x and y; no shared memory, no subgroup assumption. Scratch: one slot per invocation, written by the
 // first dispatch, carried between dispatches. Class P: the same bits on every device for any configuration; the
@@ -11,7 +11,7 @@
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-#include "yolk/abi/rollout.h"
+#include "yolk/internal/abi/rollout.h"
 #include "environment.glsl"
 #include "philox.glsl"
 

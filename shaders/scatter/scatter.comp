@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // scatter: target[m, ids[m, i], :] = values[m, i, :], or += (MODE), for i = first_id ... end_id - 1 in that order: of
 // equal ids the last one stays, or all are added one after the other. Ids not below target_rows write nothing and are
-// counted into status[0], once for each member and i. Bindings, constants: yolk/abi/scatter.h. No scratch.
+// counted into status[0], once for each member and i. Bindings, constants: yolk/internal/abi/scatter.h. No scratch.
 // Work: one invocation owns a column (SCATTER_QUADS: four) of a member and walks i, so that no two write the same
 // element; grid folded over x and y. No subgroup assumption, no shared memory.
 // Exactness: assigning is class E. Adding is class P by the product rule: both operands are read as zero below 2^-100,
@@ -10,7 +10,7 @@
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/scatter.h"
+#include "yolk/internal/abi/scatter.h"
 #include "yolk/exact/exact_elementwise.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;

@@ -2,7 +2,7 @@
 // softmax, for each row x of in[row_count, columns], with m the row's maximum and s the sum over i of exp(x_i - m):
 //   softmax      out_i = exp(x_i - m) (1/s)
 //   log_softmax  out_i = (x_i - m) - log(s)
-// Bindings, constants: yolk/abi/softmax.h; the order of the sum, and how rows are shared out: rows.glsl. Loops: twice
+// Bindings, constants: yolk/internal/abi/softmax.h; the order of the sum, and how rows are shared out: rows.glsl. Loops: twice
 // ceil(columns / 32) iterations, and a ROW_WRITE. No scratch, no subgroup assumption; shared memory and barriers by
 // group only. Class P: inputs are operands when loaded (zero below 2^-40); an exponential is 0 or at least 2^-100, so
 // sums are multiples of 2^-123; probabilities follow the product rule (zero below 2^-100). A row whose maximum is not
@@ -11,7 +11,7 @@
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/softmax.h"
+#include "yolk/internal/abi/softmax.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 32;

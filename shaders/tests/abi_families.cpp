@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "abi_headers.inc"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 

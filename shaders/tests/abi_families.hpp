@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "reflected_module.hpp"
-#include "yolk/shaders/kernel.hpp"
+#include "yolk/internal/shaders/kernel.hpp"
 
 namespace yolk {
 

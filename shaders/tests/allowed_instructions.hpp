@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/shaders/exactness.hpp"
+#include "yolk/internal/shaders/exactness.hpp"
 
 namespace yolk {
 

@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <string>
 
-#include "yolk/core/file.hpp"
-#include "yolk/core/worker.hpp"
-#include "yolk/shaders/environment_compiler.hpp"
-#include "yolk/shaders/kernel_compiler.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/worker.hpp"
+#include "yolk/internal/shaders/environment_compiler.hpp"
+#include "yolk/internal/shaders/kernel_compiler.hpp"
 
 namespace yolk {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "yolk/abi/noise.h"
-#include "yolk/core/noise.hpp"
+#include "yolk/internal/abi/noise.h"
+#include "yolk/internal/core/noise.hpp"
 
 namespace yolk {
 namespace {

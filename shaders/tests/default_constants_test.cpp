@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/shaders/default_constants.hpp"
+#include "yolk/internal/shaders/default_constants.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <spirv/unified1/spirv.hpp>
 
-#include "yolk/abi/probe.h"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/abi/probe.h"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/shaders/environment_compiler.hpp"
+#include "yolk/internal/shaders/environment_compiler.hpp"
 
 #include <gmock/gmock.h>
 
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "yolk/core/file.hpp"
-#include "yolk/shaders/environments.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/shaders/environments.hpp"
 
 namespace yolk {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // That every violation is found where it is planted, and that there is none in the modules of the catalogue which are
 // not marked TOLERANT. What plans give to a driver is read by oracle/tests/contraction_test.cpp.
-#include "yolk/shaders/exactness.hpp"
+#include "yolk/internal/shaders/exactness.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "allowed_instructions.hpp"
-#include "yolk/abi/rollout.h"
-#include "yolk/core/file.hpp"
-#include "yolk/shaders/catalogue.hpp"
-#include "yolk/shaders/default_constants.hpp"
-#include "yolk/shaders/environment_compiler.hpp"
-#include "yolk/shaders/kernel_compiler.hpp"
-#include "yolk/shaders/specialize.hpp"
+#include "yolk/internal/abi/rollout.h"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
+#include "yolk/internal/shaders/default_constants.hpp"
+#include "yolk/internal/shaders/environment_compiler.hpp"
+#include "yolk/internal/shaders/kernel_compiler.hpp"
+#include "yolk/internal/shaders/specialize.hpp"
 
 namespace yolk {
 namespace {

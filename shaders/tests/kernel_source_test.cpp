@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "yolk/shaders/kernel_compiler.hpp"
+#include "yolk/internal/shaders/kernel_compiler.hpp"
 
 namespace yolk {
 namespace {
@@ -75,7 +75,7 @@ TEST_F(kernel_source, what_lies_elsewhere_is_not_read) {
     EXPECT_THAT(told("#include \"deep/out.h\""), AllOf(HasSubstr("deep/out.h:2:"), HasSubstr("is outside of '")));
     // Nobody asks for it.
     EXPECT_EQ(told("#if 0\n#include \"/etc/passwd\"\n#endif"), "compiled");
-    EXPECT_THAT(told("#include \"yolk/abi/prelude.h\""), HasSubstr("was not found beside the shader"));
+    EXPECT_THAT(told("#include \"yolk/internal/abi/prelude.h\""), HasSubstr("was not found beside the shader"));
 }
 
 TEST_F(kernel_source, folders_can_be_added) {

@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/shaders/environment_compiler.hpp"
+#include "yolk/internal/shaders/environment_compiler.hpp"
 
 namespace yolk {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // where: out[i] = first[i] where condition[i] is not 0, else second[i], over [members, rows, columns]; each operand may be
-// repeated (yolk/abi/where.h). No scratch.
+// repeated (yolk/internal/abi/where.h). No scratch.
 // Work: one invocation writes LOADS_PER_INVOCATION elements, or with WHERE_QUADS as many vectors of four, a workgroup's
 // size apart. Vectors of four need operands that are full, or whose length is a multiple of four. Grid folded over x and
 // y; no subgroup assumption, no shared memory.
@@ -10,7 +10,7 @@
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/where.h"
+#include "yolk/internal/abi/where.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 64;

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/variable.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/variable.hpp"
 
 namespace yolk::testing {
 namespace {

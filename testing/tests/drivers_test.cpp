@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/testing/drivers.hpp"
+#include "yolk/internal/testing/drivers.hpp"
 
 #include <gmock/gmock.h>
 

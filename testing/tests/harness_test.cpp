@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "validation_log.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::testing {
 namespace {

@@ -2,7 +2,7 @@
 // A system that is called on the host, without a device: it prints 3 * 3 + 4 * 4.
 #include <cstdio>
 
-#include "yolk/hyper/system.hpp"
+#include "yolk/system.hpp"
 
 using namespace yolk::hyper;
 

@@ -3,11 +3,12 @@
 set -euo pipefail
 tool=$1/tools/new-kernel work=$2
 rm -rf "$work"
-mkdir -p "$work/empty" "$work/checkout/shaders" "$work/checkout/docs/kernels" "$work/checkout/primitives/include"
+mkdir -p "$work/empty" "$work/checkout/shaders" "$work/checkout/docs/kernels" "$work/checkout/primitives/include" "$work/checkout/hyper/include/yolk"
 printf 'yolk_kernel(taken_f32 FAMILY taken SOURCE taken/taken.comp)\n' >"$work/checkout/shaders/kernels.cmake"
 printf '| kernel | fields | class |\n|---|---|---|\n' >"$work/checkout/docs/kernels/README.md"
 printf '# there\n' >"$work/checkout/docs/kernels/there.md"
 printf 'struct DeviceDesc {\n};\n' >"$work/checkout/primitives/include/device.hpp"
+: >"$work/checkout/hyper/include/yolk/system.hpp"
 state() { (cd "$work" && find . -type f -exec cksum {} + | sort; find . -type d | sort); }
 before=$(state)
 
@@ -33,6 +34,7 @@ refused 2 "is not a checkout" one --into "$work/nowhere"
 refused 1 "there.md exists" there "${into[@]}"
 refused 1 "there is a kernel 'taken' already" taken "${into[@]}"
 refused 1 "there is a kernel 'taken_f32' already" taken_f32 "${into[@]}"
+refused 1 "hyper/include/yolk/system.hpp. Choose another name" system "${into[@]}"
 refused 1 "device.hpp declares one of them" device "${into[@]}"
 
 # Where it cannot go on, what it wrote by then goes again: a file is in the way of the shader's folder.

@@ -11,9 +11,9 @@
 
 #include "family_matches.hpp"
 #include "reference_table.hpp"
-#include "yolk/oracle/family.hpp"
-#include "yolk/primitives/sample_kernel.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/sample_kernel.hpp"
 
 namespace yolk::oracle {
 const Family& sample_kernel_family() noexcept;

@@ -11,7 +11,7 @@ mkdir "$work/an other place"
 tar -C "$work/an other place" -xzf "$work"/made/yolk-*.tar.gz || fail "the archive cannot be unpacked"
 rm -rf "$work/made"
 folder=$(echo "$work/an other place"/yolk-*)
-for file in lib/libyolk_hyper.a lib/cmake/yolk/yolk-config.cmake include/yolk/hyper/system.hpp lib/loader/libvulkan.so.1 licences/libsqlite3-0; do
+for file in lib/libyolk_hyper.a lib/cmake/yolk/yolk-config.cmake include/yolk/system.hpp lib/loader/libvulkan.so.1 licences/libsqlite3-0; do
   [ -s "$folder/$file" ] || fail "$file is not in the archive"
 done
 # run ARGUMENT...: on an empty environment.
@@ -32,7 +32,7 @@ needs() { local package=$1 name; shift; dpkg-deb -f "$package" Depends >"$work/l
 holds "$command" bin/yolk libexec/yolk/yolk-worker share/doc/yolk/LICENSE share/doc/yolk/licences/libshaderc-dev
 ! grep -E '/(include|lib)/' "$work/list.txt" || fail "the command's package has what belongs into the library's"
 needs "$command" libc6 libstdc++6 libfmt9 libcurl4 libsqlite3-0 libvulkan1
-holds "$library" lib/libyolk_core.a lib/libyolk_volk.a lib/cmake/yolk/yolk-config.cmake lib/pkgconfig/yolk.pc include/yolk/train/train.hpp
+holds "$library" lib/libyolk_core.a lib/libyolk_volk.a lib/cmake/yolk/yolk-config.cmake lib/pkgconfig/yolk.pc include/yolk/train.hpp
 ! grep -E '/(bin|libexec)/' "$work/list.txt" || fail "the library's package has what belongs into the command's"
 version=$(dpkg-deb -f "$command" Version)
 needs "$library" "yolk (= $version)" libfmt-dev libshaderc-dev spirv-tools

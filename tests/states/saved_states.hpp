@@ -24,11 +24,11 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/core/file.hpp"
-#include "yolk/core/seal.hpp"
-#include "yolk/core/state_file.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/mutation.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/seal.hpp"
+#include "yolk/internal/core/state_file.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/mutation.hpp"
 
 namespace yolk::testing {
 

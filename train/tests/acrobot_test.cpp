@@ -13,9 +13,9 @@
 
 #include "policy_runner.hpp"
 #include "task_setup.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/primitives/environment_file.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/environment.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::train {
 namespace {

@@ -9,11 +9,11 @@
 
 #include "task_setup.hpp"
 #include "temporary_folder.hpp"
-#include "yolk/core/seal.hpp"
-#include "yolk/core/state_file.hpp"
-#include "yolk/evolve/parameter_setup.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/mutation.hpp"
+#include "yolk/internal/core/seal.hpp"
+#include "yolk/internal/core/state_file.hpp"
+#include "yolk/internal/evolve/parameter_setup.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/mutation.hpp"
 
 namespace yolk::train {
 namespace {

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "temporary_folder.hpp"
-#include "yolk/context/context.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/train/train.hpp"
+#include "yolk/context.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/train.hpp"
 
 namespace yolk::train {
 namespace {

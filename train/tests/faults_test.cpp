@@ -4,9 +4,9 @@
 #include <functional>
 
 #include "temporary_folder.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/fault_injector.hpp"
-#include "yolk/train/train.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
+#include "yolk/train.hpp"
 
 namespace yolk::train {
 namespace {

@@ -10,13 +10,13 @@
 
 #include "checkpoint.hpp"
 #include "temporary_folder.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/evolve/run_log.hpp"
-#include "yolk/runtime/probe.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/fault_injector.hpp"
-#include "yolk/train/replay.hpp"
-#include "yolk/train/train.hpp"
+#include "yolk/internal/runtime/probe.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
+#include "yolk/internal/train/replay.hpp"
+#include "yolk/json.hpp"
+#include "yolk/run_log.hpp"
+#include "yolk/train.hpp"
 
 namespace yolk::train {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "yolk/train/processes.hpp"
+#include "yolk/internal/train/processes.hpp"
 
 namespace yolk::train {
 namespace {

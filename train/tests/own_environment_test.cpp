@@ -4,9 +4,9 @@
 
 #include "checkpoint.hpp"
 #include "temporary_folder.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/train/policy_file.hpp"
-#include "yolk/train/train.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/train/policy_file.hpp"
+#include "yolk/train.hpp"
 
 namespace yolk::train {
 namespace {

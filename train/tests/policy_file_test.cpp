@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/train/policy_file.hpp"
+#include "yolk/internal/train/policy_file.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "temporary_folder.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/safetensors.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/safetensors.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::train {
 namespace {

@@ -6,11 +6,11 @@
 #include <array>
 
 #include "temporary_folder.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/runtime/probe.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/fault_injector.hpp"
-#include "yolk/train/train.hpp"
+#include "yolk/internal/runtime/probe.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
+#include "yolk/json.hpp"
+#include "yolk/train.hpp"
 
 namespace yolk::train {
 namespace {

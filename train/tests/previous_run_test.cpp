@@ -9,8 +9,8 @@
 #include "file_faults.hpp"
 #include "run_files.hpp"
 #include "temporary_folder.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/train/train.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/train.hpp"
 
 namespace yolk::train {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/train/rank_devices.hpp"
+#include "yolk/internal/train/rank_devices.hpp"
 
 #include <gmock/gmock.h>
 
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::train {
 namespace {

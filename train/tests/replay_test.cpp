@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any generation of a run, from its log.
-#include "yolk/train/replay.hpp"
+#include "yolk/internal/train/replay.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,10 +10,10 @@
 
 #include "checkpoint.hpp"
 #include "temporary_folder.hpp"
-#include "yolk/evolve/run_log.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/train/policy_file.hpp"
-#include "yolk/train/train.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/train/policy_file.hpp"
+#include "yolk/run_log.hpp"
+#include "yolk/train.hpp"
 
 namespace yolk::train {
 namespace {

@@ -4,11 +4,11 @@
 
 #include "checkpoint.hpp"
 #include "temporary_folder.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/seal.hpp"
-#include "yolk/evolve/run_log.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/train/train.hpp"
+#include "yolk/internal/core/seal.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/json.hpp"
+#include "yolk/run_log.hpp"
+#include "yolk/train.hpp"
 
 namespace yolk::train {
 namespace {

@@ -7,9 +7,9 @@
 #include "checkpoint.hpp"
 #include "run_files.hpp"
 #include "temporary_folder.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/train/train.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/json.hpp"
+#include "yolk/train.hpp"
 
 namespace yolk::train {
 namespace {

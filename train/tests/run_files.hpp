@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "temporary_folder.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::train {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/safetensors.hpp"
-#include "yolk/core/seal.hpp"
+#include "yolk/internal/core/safetensors.hpp"
+#include "yolk/internal/core/seal.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/mutation.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/mutation.hpp"
 
 namespace yolk::train {
 namespace {

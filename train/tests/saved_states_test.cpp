@@ -4,8 +4,8 @@
 
 #include "checkpoint.hpp"
 #include "task_setup.hpp"
-#include "yolk/evolve/parameter_setup.hpp"
-#include "yolk/train/policy_file.hpp"
+#include "yolk/internal/evolve/parameter_setup.hpp"
+#include "yolk/internal/train/policy_file.hpp"
 
 namespace yolk::testing {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/train/train.hpp"
+#include "yolk/train.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include "process_clock.hpp"
 #include "task_setup.hpp"
 #include "temporary_folder.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::train {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/algebra_choice.hpp"
+#include "yolk/internal/autotune/algebra_choice.hpp"
 
-#include "yolk/autotune/search_cost.hpp"
-#include "yolk/runtime/probe.hpp"
+#include "yolk/internal/autotune/search_cost.hpp"
+#include "yolk/internal/runtime/probe.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
-#include "yolk/autotune/linear_algebra.hpp"
-#include "yolk/autotune/space.hpp"
+#include "yolk/internal/autotune/linear_algebra.hpp"
+#include "yolk/internal/autotune/space.hpp"
 
 namespace yolk::autotune {
 

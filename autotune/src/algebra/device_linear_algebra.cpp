@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/device_linear_algebra.hpp"
+#include "yolk/internal/autotune/device_linear_algebra.hpp"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "device_linear_algebra_impl.hpp"
-#include "yolk/autotune/policy_fisher.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/internal/autotune/policy_fisher.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::autotune {
 namespace {

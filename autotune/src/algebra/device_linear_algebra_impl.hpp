@@ -15,7 +15,7 @@
 
 #include "device_posterior.hpp"
 #include "exact_posterior.hpp"
-#include "yolk/autotune/device_linear_algebra.hpp"
+#include "yolk/internal/autotune/device_linear_algebra.hpp"
 
 namespace yolk::autotune {
 

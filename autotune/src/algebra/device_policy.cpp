@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/device_policy.hpp"
+#include "yolk/internal/autotune/device_policy.hpp"
 
 #include <array>
 #include <mutex>
@@ -8,11 +8,11 @@
 
 #include "policy_scorer.hpp"
 #include "staged_call.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/evolve/evolution.hpp"
-#include "yolk/evolve/schedule.hpp"
-#include "yolk/evolve/shared_update.hpp"
-#include "yolk/runtime/probe.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/evolve/schedule.hpp"
+#include "yolk/internal/evolve/shared_update.hpp"
+#include "yolk/internal/runtime/probe.hpp"
 
 namespace yolk::autotune {
 

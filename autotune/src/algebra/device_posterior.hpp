@@ -24,12 +24,12 @@
 #include <vector>
 
 #include "exact_posterior.hpp"
-#include "yolk/primitives/block_inverse.hpp"
-#include "yolk/primitives/expected_improvement.hpp"
-#include "yolk/primitives/matmul.hpp"
-#include "yolk/primitives/natural_gradient.hpp"
-#include "yolk/primitives/reduce.hpp"
-#include "yolk/runtime/dispatcher.hpp"
+#include "yolk/block_inverse.hpp"
+#include "yolk/dispatcher.hpp"
+#include "yolk/expected_improvement.hpp"
+#include "yolk/matmul.hpp"
+#include "yolk/natural_gradient.hpp"
+#include "yolk/reduce.hpp"
 
 namespace yolk::autotune {
 

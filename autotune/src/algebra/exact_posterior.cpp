@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "yolk/core/check.hpp"
+#include "yolk/internal/core/check.hpp"
 
 namespace yolk::autotune {
 namespace {

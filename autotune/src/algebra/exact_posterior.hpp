@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "growing_factor.hpp"
-#include "yolk/autotune/linear_algebra.hpp"
+#include "yolk/internal/autotune/linear_algebra.hpp"
 
 namespace yolk::autotune {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "yolk/autotune/linear_algebra.hpp"
+#include "yolk/internal/autotune/linear_algebra.hpp"
 
 namespace yolk::autotune {
 

@@ -11,8 +11,8 @@
 #include "factor_kernels.hpp"
 #include "growing_factor.hpp"
 #include "vector_lanes.hpp"
-#include "yolk/autotune/linear_algebra.hpp"
-#include "yolk/core/check.hpp"
+#include "yolk/internal/autotune/linear_algebra.hpp"
+#include "yolk/internal/core/check.hpp"
 
 namespace yolk::autotune {
 namespace {

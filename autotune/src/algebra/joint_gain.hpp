@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "yolk/autotune/linear_algebra.hpp"
+#include "yolk/internal/autotune/linear_algebra.hpp"
 
 namespace yolk::autotune {
 

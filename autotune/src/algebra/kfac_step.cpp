@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/kfac_step.hpp"
+#include "yolk/kfac_step.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 
 #include "staged_call.hpp"
 #include "step_checks.hpp"
-#include "yolk/core/memory.hpp"
+#include "yolk/internal/core/memory.hpp"
 
 namespace yolk::autotune {
 namespace {

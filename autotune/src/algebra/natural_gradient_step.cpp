@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/natural_gradient_step.hpp"
+#include "yolk/natural_gradient_step.hpp"
 
 #include <cmath>
 
 #include "staged_call.hpp"
 #include "step_checks.hpp"
-#include "yolk/core/memory.hpp"
-#include "yolk/primitives/natural_gradient.hpp"
+#include "yolk/internal/core/memory.hpp"
+#include "yolk/natural_gradient.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/policy_fisher.hpp"
+#include "yolk/internal/autotune/policy_fisher.hpp"
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
@@ -7,10 +7,10 @@
 #include <cmath>
 #include <vector>
 
-#include "yolk/autotune/kfac_step.hpp"
-#include "yolk/autotune/natural_gradient_step.hpp"
-#include "yolk/primitives/covariance.hpp"
-#include "yolk/primitives/kronecker_precondition.hpp"
+#include "yolk/covariance.hpp"
+#include "yolk/kfac_step.hpp"
+#include "yolk/kronecker_precondition.hpp"
+#include "yolk/natural_gradient_step.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -2,13 +2,13 @@
 // The kernels of a policy's population, as descriptions: what a device plans and the host's twins follow.
 #pragma once
 
-#include "yolk/autotune/policy_kernels.hpp"
-#include "yolk/primitives/block_inverse.hpp"
-#include "yolk/primitives/covariance.hpp"
-#include "yolk/primitives/inverse_sqrt.hpp"
-#include "yolk/primitives/matmul.hpp"
-#include "yolk/primitives/natural_gradient.hpp"
-#include "yolk/primitives/perturbed_embedding.hpp"
+#include "yolk/block_inverse.hpp"
+#include "yolk/covariance.hpp"
+#include "yolk/internal/autotune/policy_kernels.hpp"
+#include "yolk/inverse_sqrt.hpp"
+#include "yolk/matmul.hpp"
+#include "yolk/natural_gradient.hpp"
+#include "yolk/perturbed_embedding.hpp"
 
 namespace yolk::autotune {
 

@@ -8,9 +8,9 @@
 #include <span>
 
 #include "policy_plans.hpp"
-#include "yolk/runtime/buffer.hpp"
-#include "yolk/runtime/dispatcher.hpp"
-#include "yolk/runtime/recorder.hpp"
+#include "yolk/dispatcher.hpp"
+#include "yolk/internal/runtime/buffer.hpp"
+#include "yolk/internal/runtime/recorder.hpp"
 
 namespace yolk::autotune {
 

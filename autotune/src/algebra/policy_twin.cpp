@@ -3,10 +3,10 @@
 #include <numeric>
 
 #include "policy_plans.hpp"
-#include "yolk/autotune/policy_kernels.hpp"
-#include "yolk/evolve/schedule.hpp"
 #include "yolk/exact/exact_math.h"
-#include "yolk/reference/twin.hpp"
+#include "yolk/internal/autotune/policy_kernels.hpp"
+#include "yolk/internal/evolve/schedule.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::autotune {
 namespace {

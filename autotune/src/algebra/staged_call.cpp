@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstring>
 
-#include "yolk/core/shape.hpp"
+#include "yolk/internal/core/shape.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -12,12 +12,12 @@
 #include <span>
 #include <utility>
 
-#include "yolk/autotune/step_counts.hpp"
-#include "yolk/core/result.hpp"
-#include "yolk/runtime/buffer.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/dispatcher.hpp"
-#include "yolk/runtime/recorder.hpp"
+#include "yolk/device.hpp"
+#include "yolk/dispatcher.hpp"
+#include "yolk/internal/autotune/step_counts.hpp"
+#include "yolk/internal/runtime/buffer.hpp"
+#include "yolk/internal/runtime/recorder.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::autotune {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "step_checks.hpp"
 
-#include "yolk/core/shape.hpp"
+#include "yolk/internal/core/shape.hpp"
 
 namespace yolk::autotune {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::autotune {
 

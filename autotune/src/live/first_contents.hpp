@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "yolk/core/result.hpp"
-#include "yolk/oracle/family.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/dispatcher.hpp"
+#include "yolk/device.hpp"
+#include "yolk/dispatcher.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::autotune {
 

@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <array>
 
-#include "yolk/autotune/last_level_cache.hpp"
+#include "yolk/internal/autotune/last_level_cache.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/inspection.hpp"
+#include "yolk/internal/autotune/inspection.hpp"
 
 #include <algorithm>
 #include <memory>

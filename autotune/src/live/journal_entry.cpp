@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include "yolk/autotune/tune_live.hpp"
-#include "yolk/context/tuning_transfer.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/internal/autotune/tune_live.hpp"
+#include "yolk/internal/context/tuning_transfer.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/json.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::autotune {
 namespace {

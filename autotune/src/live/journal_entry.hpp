@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "yolk/context/tuning_file.hpp"
-#include "yolk/core/json_fwd.hpp"
+#include "yolk/internal/context/tuning_file.hpp"
+#include "yolk/internal/core/json_fwd.hpp"
 
 namespace yolk::autotune {
 

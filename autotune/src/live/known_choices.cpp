@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "yolk/autotune/tune_live.hpp"
-#include "yolk/context/architecture.hpp"
+#include "yolk/internal/autotune/tune_live.hpp"
+#include "yolk/internal/context/architecture.hpp"
 
 namespace yolk::autotune {
 

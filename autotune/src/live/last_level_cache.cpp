@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/last_level_cache.hpp"
+#include "yolk/internal/autotune/last_level_cache.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <set>
 #include <string>
 
-#include "yolk/core/text_file.hpp"
+#include "yolk/internal/core/text_file.hpp"
 
 namespace yolk::autotune {
 namespace {

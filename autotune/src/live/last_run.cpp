@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/last_run.hpp"
+#include "yolk/internal/autotune/last_run.hpp"
 
 #include <fmt/format.h>
 
@@ -8,11 +8,11 @@
 #include <string_view>
 #include <system_error>
 
-#include "yolk/context/tuning_file.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/printable.hpp"
+#include "yolk/internal/context/tuning_file.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/json.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::autotune {
 namespace {

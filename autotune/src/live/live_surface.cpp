@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/live_surface.hpp"
+#include "yolk/internal/autotune/live_surface.hpp"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,11 @@
 #include <limits>
 
 #include "first_contents.hpp"
-#include "yolk/autotune/last_level_cache.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/oracle/problem_memory.hpp"
-#include "yolk/primitives/alternatives.hpp"
+#include "yolk/internal/autotune/last_level_cache.hpp"
+#include "yolk/internal/context/tuning_file.hpp"
+#include "yolk/internal/oracle/problem_memory.hpp"
+#include "yolk/internal/primitives/alternatives.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/race.hpp"
+#include "yolk/internal/autotune/race.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "yolk/core/check.hpp"
+#include "yolk/internal/core/check.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/run_journal.hpp"
+#include "yolk/internal/autotune/run_journal.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,8 +11,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "yolk/core/descriptor.hpp"
-#include "yolk/core/printable.hpp"
+#include "yolk/internal/core/descriptor.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk::autotune {
 namespace {

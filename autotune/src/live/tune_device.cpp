@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/tune_device.hpp"
+#include "yolk/tune.hpp"
 
 #include <fmt/format.h>
 
@@ -8,11 +8,13 @@
 #include <iterator>
 #include <utility>
 
-#include "yolk/autotune/portfolio.hpp"
-#include "yolk/autotune/race.hpp"
-#include "yolk/autotune/recording.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/oracle/named_problem.hpp"
+#include "yolk/internal/autotune/algebra_choice.hpp"
+#include "yolk/internal/autotune/portfolio.hpp"
+#include "yolk/internal/autotune/race.hpp"
+#include "yolk/internal/autotune/recording.hpp"
+#include "yolk/internal/autotune/tune_live.hpp"
+#include "yolk/internal/oracle/named_problem.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/tune_live.hpp"
+#include "yolk/internal/autotune/tune_live.hpp"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "journal_entry.hpp"
-#include "yolk/autotune/user_kernel.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/internal/autotune/user_kernel.hpp"
+#include "yolk/json.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::autotune {
 namespace {

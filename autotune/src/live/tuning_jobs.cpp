@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/tuning_jobs.hpp"
+#include "yolk/internal/autotune/tuning_jobs.hpp"
 
 #include <string_view>
 
-#include "yolk/autotune/last_run.hpp"
-#include "yolk/context/tuning_key.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/oracle/named_problem.hpp"
+#include "yolk/internal/autotune/last_run.hpp"
+#include "yolk/internal/context/tuning_key.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/oracle/named_problem.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/unit_limits.hpp"
+#include "yolk/internal/autotune/unit_limits.hpp"
 
 #include <fmt/format.h>
 
-#include "yolk/core/log.hpp"
-#include "yolk/primitives/limits.hpp"
+#include "yolk/limits.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::autotune {
 

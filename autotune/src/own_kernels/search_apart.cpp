@@ -6,8 +6,9 @@
 
 #include "search_messages.hpp"
 #include "user_kernel_search.hpp"
-#include "yolk/autotune/search_task.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/internal/autotune/search_task.hpp"
+#include "yolk/internal/autotune/tune_live.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::autotune {
 namespace {

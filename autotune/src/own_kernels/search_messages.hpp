@@ -2,8 +2,8 @@
 // What a process and the worker that searches for it tell each other.
 #pragma once
 
-#include "yolk/autotune/tune_user_kernel.hpp"
-#include "yolk/core/worker.hpp"
+#include "yolk/internal/core/worker.hpp"
+#include "yolk/tune_kernel.hpp"
 
 namespace yolk::autotune {
 

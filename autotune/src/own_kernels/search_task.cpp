@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The worker's side of a search.
-#include "yolk/autotune/search_task.hpp"
+#include "yolk/internal/autotune/search_task.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "search_messages.hpp"
 #include "user_kernel_search.hpp"
-#include "yolk/context/context.hpp"
+#include "yolk/context.hpp"
 
 namespace yolk::autotune {
 namespace {

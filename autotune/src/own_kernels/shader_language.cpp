@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "yolk/core/file.hpp"
+#include "yolk/internal/core/file.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::autotune {
 

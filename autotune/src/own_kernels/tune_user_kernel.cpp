@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/tune_user_kernel.hpp"
+#include "yolk/tune_kernel.hpp"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,11 @@
 #include <utility>
 
 #include "user_kernel_search.hpp"
-#include "yolk/autotune/race.hpp"
-#include "yolk/autotune/recording.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/internal/autotune/race.hpp"
+#include "yolk/internal/autotune/recording.hpp"
+#include "yolk/internal/autotune/tune_live.hpp"
+#include "yolk/json.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::autotune {
 namespace {

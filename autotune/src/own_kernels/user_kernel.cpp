@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/user_kernel.hpp"
+#include "yolk/internal/autotune/user_kernel.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,12 +9,12 @@
 
 #include "shader_language.hpp"
 #include "user_kernel_impl.hpp"
-#include "yolk/context/knob_value.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/hash.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/printable.hpp"
+#include "yolk/internal/context/knob_value.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/json.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::autotune {
 namespace {

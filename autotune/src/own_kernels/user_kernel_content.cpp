@@ -8,7 +8,7 @@
 #include <numbers>
 
 #include "user_kernel_file.hpp"
-#include "yolk/core/philox.hpp"
+#include "yolk/internal/core/philox.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -17,7 +17,7 @@
 #include <variant>
 #include <vector>
 
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::autotune {
 

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "user_kernel_reader.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::autotune {
 namespace {

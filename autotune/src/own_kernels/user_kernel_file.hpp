@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "user_kernel_expression.hpp"
-#include "yolk/core/result.hpp"
-#include "yolk/oracle/family.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::autotune {
 

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "yolk/core/memory.hpp"
+#include "yolk/internal/core/memory.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -14,7 +14,7 @@
 #include "user_kernel_file.hpp"
 #include "user_kernel_module.hpp"
 #include "user_kernel_reference.hpp"
-#include "yolk/autotune/user_kernel.hpp"
+#include "yolk/internal/autotune/user_kernel.hpp"
 
 namespace yolk::autotune {
 

@@ -10,8 +10,8 @@
 #include <optional>
 #include <utility>
 
-#include "yolk/core/memory.hpp"
-#include "yolk/runtime/dispatch_part.hpp"
+#include "yolk/internal/core/memory.hpp"
+#include "yolk/internal/runtime/dispatch_part.hpp"
 
 namespace yolk::autotune {
 namespace {

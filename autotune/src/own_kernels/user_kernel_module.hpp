@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "user_kernel_file.hpp"
-#include "yolk/core/result.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/grid.hpp"
-#include "yolk/shaders/kernel_compiler.hpp"
-#include "yolk/shaders/module_interface.hpp"
+#include "yolk/device.hpp"
+#include "yolk/internal/runtime/grid.hpp"
+#include "yolk/internal/shaders/kernel_compiler.hpp"
+#include "yolk/internal/shaders/module_interface.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::autotune {
 

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "user_kernel_expression.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/result.hpp"
+#include "yolk/json.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::autotune {
 

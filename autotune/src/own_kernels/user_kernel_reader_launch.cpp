@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "user_kernel_reader.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/shape.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::autotune {
 namespace {

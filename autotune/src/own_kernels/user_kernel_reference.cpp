@@ -8,8 +8,8 @@
 #include <cmath>
 #include <limits>
 
-#include "yolk/core/hash.hpp"
-#include "yolk/oracle/guarded.hpp"
+#include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/oracle/guarded.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "user_kernel_module.hpp"
-#include "yolk/oracle/check.hpp"
+#include "yolk/internal/oracle/check.hpp"
 
 namespace yolk::autotune {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "user_kernel_search.hpp"
 
+#include "yolk/internal/autotune/tune_live.hpp"
+
 namespace yolk::autotune {
 
 Result<TuneLiveOutcome> search_once(const UserKernelTuning& run, Machine& machine) {

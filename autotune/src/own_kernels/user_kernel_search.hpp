@@ -2,7 +2,7 @@
 // The search of a user's kernel: in this process, or by workers that its configurations may take down (docs/adr/0039).
 #pragma once
 
-#include "yolk/autotune/tune_user_kernel.hpp"
+#include "yolk/tune_kernel.hpp"
 
 namespace yolk::autotune {
 

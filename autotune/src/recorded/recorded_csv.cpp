@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "recorded_formats.hpp"
-#include "yolk/autotune/surface.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/internal/autotune/surface.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::autotune {
 namespace {

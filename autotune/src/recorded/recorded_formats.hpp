@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/autotune/recorded_surface.hpp"
-#include "yolk/autotune/space.hpp"
-#include "yolk/core/result.hpp"
+#include "yolk/internal/autotune/recorded_surface.hpp"
+#include "yolk/internal/autotune/space.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::autotune {
 

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "recorded_tree.hpp"
-#include "yolk/autotune/surface.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/internal/autotune/surface.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::autotune {
 namespace {

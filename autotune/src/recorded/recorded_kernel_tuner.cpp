@@ -9,7 +9,7 @@
 #include <set>
 
 #include "recorded_tree.hpp"
-#include "yolk/autotune/surface.hpp"
+#include "yolk/internal/autotune/surface.hpp"
 
 namespace yolk::autotune {
 namespace {

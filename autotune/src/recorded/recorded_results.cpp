@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "recorded_tree.hpp"
-#include "yolk/autotune/surface.hpp"
+#include "yolk/internal/autotune/surface.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/recorded_surface.hpp"
+#include "yolk/internal/autotune/recorded_surface.hpp"
 
 #include <fmt/format.h>
 
@@ -9,11 +9,11 @@
 
 #include "gzip.hpp"
 #include "recorded_formats.hpp"
-#include "yolk/autotune/race.hpp"
-#include "yolk/autotune/surface.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/printable.hpp"
+#include "yolk/internal/autotune/race.hpp"
+#include "yolk/internal/autotune/surface.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::autotune {
 namespace {

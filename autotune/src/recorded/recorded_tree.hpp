@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "recorded_formats.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::autotune {
 

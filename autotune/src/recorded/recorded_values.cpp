@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "recorded_formats.hpp"
-#include "yolk/autotune/surface.hpp"
+#include "yolk/internal/autotune/surface.hpp"
 
 namespace yolk::autotune {
 namespace {

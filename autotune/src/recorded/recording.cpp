@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/recording.hpp"
+#include "yolk/internal/autotune/recording.hpp"
 
 #include <fmt/format.h>
 
@@ -8,14 +8,14 @@
 #include <map>
 #include <ranges>
 
-#include "yolk/autotune/race.hpp"
-#include "yolk/autotune/surface.hpp"
-#include "yolk/context/tuning_key.hpp"
-#include "yolk/context/tuning_transfer.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/core/text_file.hpp"
+#include "yolk/internal/autotune/race.hpp"
+#include "yolk/internal/autotune/surface.hpp"
+#include "yolk/internal/context/tuning_key.hpp"
+#include "yolk/internal/context/tuning_transfer.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/core/text_file.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/replay.hpp"
+#include "yolk/internal/autotune/replay.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -8,7 +8,7 @@
 #include <numeric>
 #include <thread>
 
-#include "yolk/autotune/surface.hpp"
+#include "yolk/internal/autotune/surface.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/explain.hpp"
+#include "yolk/internal/autotune/explain.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "yolk/autotune/live_surface.hpp"
-#include "yolk/autotune/portfolio.hpp"
-#include "yolk/autotune/user_kernel.hpp"
-#include "yolk/context/architecture.hpp"
-#include "yolk/oracle/named_problem.hpp"
-#include "yolk/runtime/probe.hpp"
+#include "yolk/internal/autotune/live_surface.hpp"
+#include "yolk/internal/autotune/portfolio.hpp"
+#include "yolk/internal/autotune/user_kernel.hpp"
+#include "yolk/internal/context/architecture.hpp"
+#include "yolk/internal/oracle/named_problem.hpp"
+#include "yolk/internal/runtime/probe.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <map>
 
-#include "yolk/autotune/race.hpp"
-#include "yolk/autotune/report.hpp"
-#include "yolk/autotune/surface.hpp"
+#include "yolk/internal/autotune/race.hpp"
+#include "yolk/internal/autotune/report.hpp"
+#include "yolk/internal/autotune/surface.hpp"
 
 namespace yolk::autotune {
 namespace {

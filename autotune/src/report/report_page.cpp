@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "report_plots.hpp"
-#include "yolk/autotune/race.hpp"
-#include "yolk/autotune/report.hpp"
-#include "yolk/core/markup.hpp"
-#include "yolk/core/plot.hpp"
+#include "yolk/internal/autotune/race.hpp"
+#include "yolk/internal/autotune/report.hpp"
+#include "yolk/internal/core/markup.hpp"
+#include "yolk/internal/core/plot.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -8,10 +8,10 @@
 #include <cmath>
 #include <numbers>
 
-#include "yolk/autotune/race.hpp"
-#include "yolk/autotune/surface.hpp"
-#include "yolk/core/markup.hpp"
-#include "yolk/core/plot.hpp"
+#include "yolk/internal/autotune/race.hpp"
+#include "yolk/internal/autotune/surface.hpp"
+#include "yolk/internal/core/markup.hpp"
+#include "yolk/internal/core/plot.hpp"
 
 namespace yolk::autotune {
 namespace {

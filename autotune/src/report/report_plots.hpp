@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "yolk/autotune/report.hpp"
+#include "yolk/internal/autotune/report.hpp"
 
 namespace yolk::autotune {
 

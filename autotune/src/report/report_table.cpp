@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "yolk/autotune/report.hpp"
-#include "yolk/oracle/named_problem.hpp"
+#include "yolk/internal/autotune/report.hpp"
+#include "yolk/internal/oracle/named_problem.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "covariance.hpp"
-#include "yolk/autotune/history.hpp"
+#include "yolk/internal/autotune/history.hpp"
 
 namespace yolk::autotune {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "yolk/core/log.hpp"
-#include "yolk/evolve/shaping.hpp"
+#include "yolk/internal/evolve/shaping.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::autotune {
 namespace {

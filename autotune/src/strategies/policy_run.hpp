@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "yolk/autotune/policy_kernels.hpp"
-#include "yolk/autotune/strategy.hpp"
+#include "yolk/internal/autotune/policy_kernels.hpp"
+#include "yolk/internal/autotune/strategy.hpp"
 
 namespace yolk::autotune {
 

@@ -11,8 +11,8 @@
 
 #include "covariance.hpp"
 #include "joint_gain.hpp"
-#include "yolk/autotune/history.hpp"
-#include "yolk/autotune/linear_algebra.hpp"
+#include "yolk/internal/autotune/history.hpp"
+#include "yolk/internal/autotune/linear_algebra.hpp"
 
 namespace yolk::autotune {
 

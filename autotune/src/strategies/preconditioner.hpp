@@ -5,7 +5,7 @@
 #include <Eigen/Core>
 #include <deque>
 
-#include "yolk/autotune/strategy.hpp"
+#include "yolk/internal/autotune/strategy.hpp"
 
 namespace yolk::autotune {
 

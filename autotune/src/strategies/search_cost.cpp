@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/search_cost.hpp"
+#include "yolk/internal/autotune/search_cost.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -9,8 +9,8 @@
 #include <string>
 
 #include "posterior_search.hpp"
-#include "yolk/autotune/random.hpp"
-#include "yolk/autotune/tuner.hpp"
+#include "yolk/internal/autotune/random.hpp"
+#include "yolk/internal/autotune/tuner.hpp"
 
 namespace yolk::autotune {
 namespace {

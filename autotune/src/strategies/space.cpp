@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/space.hpp"
+#include "yolk/internal/autotune/space.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <set>
 #include <unordered_set>
 
-#include "yolk/core/hash.hpp"
+#include "yolk/internal/core/hash.hpp"
 
 namespace yolk::autotune {
 namespace {

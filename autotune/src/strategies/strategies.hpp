@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "yolk/autotune/strategy.hpp"
+#include "yolk/internal/autotune/strategy.hpp"
 
 namespace yolk::autotune {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/strategy.hpp"
+#include "yolk/internal/autotune/strategy.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

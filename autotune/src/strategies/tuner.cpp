@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/tuner.hpp"
+#include "yolk/internal/autotune/tuner.hpp"
 
 #include <cmath>
 
-#include "yolk/autotune/surface.hpp"
-#include "yolk/core/check.hpp"
+#include "yolk/internal/autotune/surface.hpp"
+#include "yolk/internal/core/check.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "yolk/autotune/strategy.hpp"
+#include "yolk/internal/autotune/strategy.hpp"
 
 namespace yolk::autotune {
 

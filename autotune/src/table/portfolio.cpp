@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/portfolio.hpp"
+#include "yolk/internal/autotune/portfolio.hpp"
 
 #include <string>
 
-#include "yolk/context/tuning_transfer.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/internal/context/tuning_transfer.hpp"
+#include "yolk/json.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::autotune {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/table_operations.hpp"
+#include "yolk/internal/autotune/table_operations.hpp"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 #include <ranges>
 #include <string>
 
-#include "yolk/autotune/user_kernel.hpp"
-#include "yolk/context/tuning_transfer.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/printable.hpp"
+#include "yolk/internal/autotune/user_kernel.hpp"
+#include "yolk/internal/context/tuning_transfer.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "yolk/autotune/space.hpp"
-#include "yolk/core/result.hpp"
+#include "yolk/internal/autotune/space.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::autotune {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/autotune/transfer.hpp"
+#include "yolk/internal/autotune/transfer.hpp"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/chat/cache.hpp"
+#include "yolk/internal/chat/cache.hpp"
 
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include "yolk/core/file.hpp"
-#include "yolk/core/hash.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/hash.hpp"
 
 namespace yolk::chat {
 namespace cache_owners {

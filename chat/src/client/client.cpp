@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/chat/client.hpp"
+#include "yolk/chat.hpp"
 
 #include <curl/curl.h>
 #include <fmt/format.h>

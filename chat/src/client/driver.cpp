@@ -9,7 +9,7 @@
 #include <cmath>
 #include <ctime>
 
-#include "yolk/core/log.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::chat {
 namespace {

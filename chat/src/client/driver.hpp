@@ -13,7 +13,7 @@
 #include "endpoint.hpp"
 #include "judge.hpp"
 #include "rate_limit.hpp"
-#include "yolk/chat/cache.hpp"
+#include "yolk/internal/chat/cache.hpp"
 
 namespace yolk::chat {
 

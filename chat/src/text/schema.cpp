@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/chat/schema.hpp"
+#include "yolk/internal/chat/schema.hpp"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <set>
 
 #include "text.hpp"
-#include "yolk/chat/message.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/internal/chat/message.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::chat {
 namespace {

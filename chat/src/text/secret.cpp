@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/chat/secret.hpp"
+#include "yolk/internal/chat/secret.hpp"
 
 #include <cstring>
 #include <ostream>

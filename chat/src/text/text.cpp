@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "yolk/chat/message.hpp"
+#include "yolk/internal/chat/message.hpp"
 
 namespace yolk::chat {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "yolk/core/utf8.hpp"
+#include "yolk/internal/core/utf8.hpp"
 
 namespace yolk::chat {
 

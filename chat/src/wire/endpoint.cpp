@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "text.hpp"
-#include "yolk/core/file.hpp"
+#include "yolk/internal/core/file.hpp"
 
 namespace yolk::chat {
 namespace {

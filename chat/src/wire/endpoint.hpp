@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "yolk/chat/client.hpp"
-#include "yolk/chat/secret.hpp"
+#include "yolk/chat.hpp"
+#include "yolk/internal/chat/secret.hpp"
 
 namespace yolk::chat {
 

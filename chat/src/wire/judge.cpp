@@ -7,7 +7,7 @@
 #include <ctime>
 
 #include "text.hpp"
-#include "yolk/core/memory.hpp"
+#include "yolk/internal/core/memory.hpp"
 
 namespace yolk::chat {
 namespace {

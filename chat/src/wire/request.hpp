@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "yolk/chat/message.hpp"
-#include "yolk/chat/secret.hpp"
+#include "yolk/internal/chat/message.hpp"
+#include "yolk/internal/chat/secret.hpp"
 
 namespace yolk::chat {
 

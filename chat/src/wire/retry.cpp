@@ -10,7 +10,7 @@
 #include <ctime>
 #include <string>
 
-#include "yolk/core/philox.hpp"
+#include "yolk/internal/core/philox.hpp"
 
 namespace yolk::chat {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "output.hpp"
 #include "ranks.hpp"
-#include "yolk/core/printable.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk::cli {
 namespace {

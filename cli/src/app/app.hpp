@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "yolk/core/owned.hpp"
-#include "yolk/core/result.hpp"
+#include "yolk/internal/core/owned.hpp"
+#include "yolk/result.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "numbers.hpp"
-#include "yolk/core/hash.hpp"
+#include "yolk/internal/core/hash.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/core/result.hpp"
-#include "yolk/runtime/tuning_space.hpp"
+#include "yolk/internal/runtime/tuning_space.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::cli {
 

@@ -4,7 +4,7 @@
 #include "last_defence.hpp"
 #include "output.hpp"
 #include "ranks.hpp"
-#include "yolk/core/log_level.hpp"
+#include "yolk/internal/core/log_level.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "interrupt.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "options.hpp"
-#include "yolk/runtime/device.hpp"
+#include "yolk/device.hpp"
 
 namespace yolk::cli {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "yolk/primitives/environment_file.hpp"
+#include "yolk/environment.hpp"
 
 namespace yolk::cli {
 

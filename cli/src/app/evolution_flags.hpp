@@ -6,7 +6,7 @@
 #include <string>
 
 #include "app.hpp"
-#include "yolk/evolve/options.hpp"
+#include "yolk/internal/evolve/options.hpp"
 
 namespace yolk::cli {
 

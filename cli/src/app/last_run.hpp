@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "yolk/autotune/last_run.hpp"
+#include "yolk/internal/autotune/last_run.hpp"
 
 namespace yolk::cli {
 

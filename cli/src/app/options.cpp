@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
-#include "yolk/runtime/dispatcher.hpp"
+#include "yolk/dispatcher.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "app.hpp"
 #include "numbers.hpp"
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::cli {
 

@@ -7,10 +7,10 @@
 
 #include "output.hpp"
 #include "select_device.hpp"
-#include "yolk/core/bytes.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/evolve/ranks.hpp"
-#include "yolk/train/rank_devices.hpp"
+#include "yolk/internal/core/bytes.hpp"
+#include "yolk/internal/evolve/ranks.hpp"
+#include "yolk/internal/train/rank_devices.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::cli {
 namespace {

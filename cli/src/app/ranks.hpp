@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "options.hpp"
-#include "yolk/core/result.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/train/processes.hpp"
+#include "yolk/device.hpp"
+#include "yolk/internal/train/processes.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::cli {
 

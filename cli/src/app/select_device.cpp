@@ -8,12 +8,12 @@
 
 #include "compile_notice.hpp"
 #include "numbers.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/evolve/device_pool.hpp"
-#include "yolk/runtime/device_selection.hpp"
-#include "yolk/runtime/instance.hpp"
-#include "yolk/train/rank_devices.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/evolve/device_pool.hpp"
+#include "yolk/internal/runtime/device_selection.hpp"
+#include "yolk/internal/runtime/instance.hpp"
+#include "yolk/internal/train/rank_devices.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "options.hpp"
-#include "yolk/context/context.hpp"
-#include "yolk/core/result.hpp"
-#include "yolk/runtime/device.hpp"
+#include "yolk/context.hpp"
+#include "yolk/device.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::cli {
 

@@ -20,10 +20,10 @@
 #include "last_run.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/primitives/clock_warm_up.hpp"
-#include "yolk/primitives/rollout.hpp"
-#include "yolk/runtime/dispatcher.hpp"
+#include "yolk/dispatcher.hpp"
+#include "yolk/internal/primitives/clock_warm_up.hpp"
+#include "yolk/json.hpp"
+#include "yolk/rollout.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -17,14 +17,14 @@
 #include "output.hpp"
 #include "progress.hpp"
 #include "select_device.hpp"
-#include "yolk/context/tuning_transfer.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/oracle/family.hpp"
-#include "yolk/oracle/named_problem.hpp"
-#include "yolk/oracle/problem_memory.hpp"
-#include "yolk/primitives/limits.hpp"
-#include "yolk/runtime/dispatcher.hpp"
+#include "yolk/dispatcher.hpp"
+#include "yolk/internal/context/tuning_transfer.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/oracle/named_problem.hpp"
+#include "yolk/internal/oracle/problem_memory.hpp"
+#include "yolk/json.hpp"
+#include "yolk/limits.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -13,10 +13,10 @@
 #include "last_run.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
-#include "yolk/autotune/kfac_step.hpp"
-#include "yolk/autotune/natural_gradient_step.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/memory.hpp"
+#include "yolk/internal/core/memory.hpp"
+#include "yolk/json.hpp"
+#include "yolk/kfac_step.hpp"
+#include "yolk/natural_gradient_step.hpp"
 
 namespace yolk::cli {
 namespace {

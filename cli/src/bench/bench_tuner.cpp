@@ -13,11 +13,11 @@
 #include "output.hpp"
 #include "select_device.hpp"
 #include "tune_flags.hpp"
-#include "yolk/autotune/recorded_surface.hpp"
-#include "yolk/autotune/search_cost.hpp"
-#include "yolk/autotune/tune_device.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/oracle/named_problem.hpp"
+#include "yolk/internal/autotune/recorded_surface.hpp"
+#include "yolk/internal/autotune/search_cost.hpp"
+#include "yolk/internal/oracle/named_problem.hpp"
+#include "yolk/json.hpp"
+#include "yolk/tune.hpp"
 
 namespace yolk::cli {
 namespace {

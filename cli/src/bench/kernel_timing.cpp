@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "yolk/oracle/guarded.hpp"
+#include "yolk/internal/oracle/guarded.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "yolk/oracle/family.hpp"
-#include "yolk/primitives/clock_warm_up.hpp"
-#include "yolk/runtime/dispatcher.hpp"
+#include "yolk/dispatcher.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/primitives/clock_warm_up.hpp"
 
 namespace yolk::cli {
 

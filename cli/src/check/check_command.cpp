@@ -15,13 +15,13 @@
 #include "output.hpp"
 #include "select_device.hpp"
 #include "train_flags.hpp"
-#include "yolk/core/host_work.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
-#include "yolk/oracle/named_problem.hpp"
-#include "yolk/runtime/dispatcher.hpp"
-#include "yolk/runtime/probe.hpp"
+#include "yolk/dispatcher.hpp"
+#include "yolk/internal/core/host_work.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/oracle/named_problem.hpp"
+#include "yolk/internal/runtime/probe.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::cli {
 namespace {

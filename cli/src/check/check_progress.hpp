@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "yolk/core/result.hpp"
-#include "yolk/oracle/check.hpp"
+#include "yolk/internal/oracle/check.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::cli {
 

@@ -10,7 +10,7 @@
 #include "output.hpp"
 #include "progress.hpp"
 #include "select_device.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "yolk/runtime/device.hpp"
-#include "yolk/train/train.hpp"
+#include "yolk/device.hpp"
+#include "yolk/train.hpp"
 
 namespace yolk::cli {
 

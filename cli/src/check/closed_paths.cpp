@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "yolk/runtime/device_selection.hpp"
+#include "yolk/internal/runtime/device_selection.hpp"
 
 namespace yolk::cli {
 namespace {

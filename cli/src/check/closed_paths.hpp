@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/runtime/device_info.hpp"
-#include "yolk/runtime/low_precision.hpp"
+#include "yolk/internal/runtime/device_info.hpp"
+#include "yolk/internal/runtime/low_precision.hpp"
 
 namespace yolk::cli {
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "output.hpp"
-#include "yolk/runtime/queue_family.hpp"
+#include "yolk/internal/runtime/queue_family.hpp"
 
 namespace yolk::cli {
 

@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "yolk/core/json.hpp"
-#include "yolk/runtime/device_info.hpp"
-#include "yolk/runtime/memory_type.hpp"
+#include "yolk/internal/runtime/device_info.hpp"
+#include "yolk/internal/runtime/memory_type.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::cli {
 

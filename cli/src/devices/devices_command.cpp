@@ -11,11 +11,11 @@
 #include "device_resources.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/runtime/device_selection.hpp"
-#include "yolk/runtime/instance.hpp"
-#include "yolk/runtime/low_precision.hpp"
-#include "yolk/runtime/sharing.hpp"
+#include "yolk/internal/runtime/device_selection.hpp"
+#include "yolk/internal/runtime/instance.hpp"
+#include "yolk/internal/runtime/low_precision.hpp"
+#include "yolk/internal/runtime/sharing.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -22,13 +22,13 @@
 #include "output.hpp"
 #include "representation_files.hpp"
 #include "select_device.hpp"
-#include "yolk/autotune/tuning_jobs.hpp"
-#include "yolk/autotune/user_kernel.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/oracle/families.hpp"
+#include "yolk/internal/autotune/tuning_jobs.hpp"
+#include "yolk/internal/autotune/user_kernel.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/json.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::cli {
 namespace {

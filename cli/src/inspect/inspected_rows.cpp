@@ -10,8 +10,8 @@
 #include <variant>
 
 #include "output.hpp"
-#include "yolk/autotune/user_kernel.hpp"
-#include "yolk/context/tuning_transfer.hpp"
+#include "yolk/internal/autotune/user_kernel.hpp"
+#include "yolk/internal/context/tuning_transfer.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -9,12 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/autotune/inspection.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/result.hpp"
-#include "yolk/oracle/family.hpp"
-#include "yolk/runtime/device_info.hpp"
-#include "yolk/runtime/pipeline_report.hpp"
+#include "yolk/internal/autotune/inspection.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/runtime/device_info.hpp"
+#include "yolk/internal/runtime/pipeline_report.hpp"
+#include "yolk/json.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::cli {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "yolk/core/file.hpp"
+#include "yolk/internal/core/file.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "inspected_rows.hpp"
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::cli {
 

@@ -8,9 +8,9 @@
 #include <optional>
 #include <string_view>
 
-#include "yolk/core/file.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/json.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::cli {
 

@@ -8,8 +8,8 @@
 #include <limits>
 #include <vector>
 
-#include "yolk/core/markup.hpp"
-#include "yolk/core/plot.hpp"
+#include "yolk/internal/core/markup.hpp"
+#include "yolk/internal/core/plot.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -12,9 +12,9 @@
 #include "learning_log.hpp"
 #include "learning_plot.hpp"
 #include "output.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/hyper/text_report.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/json.hpp"
+#include "yolk/prompts.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/cli/run.hpp"
+#include "yolk/internal/cli/run.hpp"
 
 #include <array>
 

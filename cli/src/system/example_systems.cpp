@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "yolk/core/philox.hpp"
+#include "yolk/internal/core/philox.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "ranks.hpp"
 #include "select_device.hpp"
-#include "yolk/hyper/state_file.hpp"
+#include "yolk/internal/hyper/state_file.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -69,7 +69,11 @@ Result<std::unique_ptr<OpenSystem>> open_system(const MakeSystemTask& make, cons
     auto open = std::make_unique<OpenSystem>();
     YOLK_TRY(open->task, make());
     const bool is_pooled = !flags.devices.empty() || ranks() != nullptr;
-    if (!flags.on_host) YOLK_TRY_VOID(is_pooled ? open_pool(*open, flags, options) : open_one(*open, flags));
+    if (flags.on_host) {
+        open->task.system->use(evolve::Devices::none());
+    } else {
+        YOLK_TRY_VOID(is_pooled ? open_pool(*open, flags, options) : open_one(*open, flags));
+    }
     if (open->task.examples.empty()) return bad_input("The system has no examples, so there is nothing to do.");
     // Registers what the function calls.
     if (calls || !flags.load.empty()) YOLK_TRY_VOID(open->task.system->trace(open->task.examples.front(), 0));

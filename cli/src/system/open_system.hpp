@@ -9,7 +9,7 @@
 #include "last_run.hpp"
 #include "options.hpp"
 #include "system_commands.hpp"
-#include "yolk/evolve/options.hpp"
+#include "yolk/internal/evolve/options.hpp"
 
 namespace yolk::cli {
 

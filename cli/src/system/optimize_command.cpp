@@ -10,11 +10,11 @@
 #include "output.hpp"
 #include "ranks.hpp"
 #include "text_flags.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/writer_lock.hpp"
-#include "yolk/evolve/ranks.hpp"
-#include "yolk/hyper/state_file.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/writer_lock.hpp"
+#include "yolk/internal/evolve/ranks.hpp"
+#include "yolk/internal/hyper/state_file.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "options.hpp"
 #include "system_commands.hpp"
-#include "yolk/hyper/optimize.hpp"
+#include "yolk/optimize.hpp"
 
 namespace yolk::cli {
 

@@ -10,7 +10,7 @@
 
 #include "open_system.hpp"
 #include "output.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::cli {
 namespace {

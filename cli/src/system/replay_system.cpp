@@ -8,11 +8,11 @@
 #include "optimize_command.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/hyper/state_file.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/hyper/state_file.hpp"
+#include "yolk/json.hpp"
+#include "yolk/log.hpp"
+#include "yolk/optimize.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -87,8 +87,9 @@ Result<int> replay_system(const MakeSystemTask& make, const ReplayFlags& flags) 
     YOLK_TRY(const std::unique_ptr<OpenSystem> open, open_system(make, flags));
     const SystemTask& task = open->task;
     ReplayedSystem system{.name = task.system->name()};
-    YOLK_TRY(const std::vector<Device> devices, task.system->devices().handles());
-    if (!devices.empty()) system.place = place_of(devices.front().info());
+    // Without a driver the host makes it, too.
+    if (const auto devices = task.system->devices().handles(); devices && !devices->empty())
+        system.place = place_of(devices->front().info());
     YOLK_TRY(system.replay, hyper::replay(*task.system, task.examples, flags.log, flags.wanted()));
     note_what_is_odd(flags.log, system.replay.torn_bytes, system.replay.differs_from);
     YOLK_TRY(const hyper::Evaluation evaluation, task.system->evaluate(task.examples, *task.metric));

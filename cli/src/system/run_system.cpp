@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/cli/run_system.hpp"
+#include "yolk/run_system.hpp"
 
 #include <vector>
 

@@ -10,11 +10,11 @@
 #include "optimize_command.hpp"
 #include "output.hpp"
 #include "parameters_command.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/hyper/ablate.hpp"
-#include "yolk/hyper/graph_text.hpp"
-#include "yolk/hyper/state_file.hpp"
+#include "yolk/ablate.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/hyper/state_file.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::cli {
 namespace {

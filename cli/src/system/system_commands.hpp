@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "options.hpp"
-#include "yolk/hyper/metric.hpp"
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/hyper/system.hpp"
+#include "yolk/internal/hyper/metric.hpp"
+#include "yolk/optimize.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::cli {
 

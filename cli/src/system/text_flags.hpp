@@ -6,7 +6,7 @@
 #include <string>
 
 #include "options.hpp"
-#include "yolk/hyper/optimize.hpp"
+#include "yolk/optimize.hpp"
 
 namespace yolk::cli {
 

@@ -9,7 +9,7 @@
 #include <ctime>
 #include <string_view>
 
-#include "yolk/core/stop.hpp"
+#include "yolk/stop.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "yolk/core/memory.hpp"
+#include "yolk/internal/core/memory.hpp"
 
 namespace yolk::cli {
 namespace {

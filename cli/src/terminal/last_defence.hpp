@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::cli {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::cli {
 

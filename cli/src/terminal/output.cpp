@@ -18,9 +18,9 @@
 
 #include "interrupt.hpp"
 
-#include "yolk/core/descriptor.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/printable.hpp"
+#include "yolk/internal/core/descriptor.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::cli {
 namespace {

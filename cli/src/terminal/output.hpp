@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/core/json_fwd.hpp"
-#include "yolk/core/result.hpp"
+#include "yolk/internal/core/json_fwd.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::cli {
 

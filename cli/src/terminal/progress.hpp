@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "yolk/train/train.hpp"
+#include "yolk/train.hpp"
 
 namespace yolk::cli {
 

@@ -7,8 +7,8 @@
 #include "last_run.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/train/train.hpp"
+#include "yolk/json.hpp"
+#include "yolk/train.hpp"
 
 namespace yolk::cli {
 namespace {

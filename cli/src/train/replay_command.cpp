@@ -13,9 +13,9 @@
 #include "output.hpp"
 #include "replay_system.hpp"
 #include "select_device.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/train/replay.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/train/replay.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::cli {
 namespace {

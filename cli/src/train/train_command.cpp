@@ -17,9 +17,9 @@
 #include "ranks.hpp"
 #include "select_device.hpp"
 #include "train_flags.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/evolve/ranks.hpp"
+#include "yolk/internal/evolve/ranks.hpp"
+#include "yolk/json.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::cli {
 namespace {

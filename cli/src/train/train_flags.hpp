@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app.hpp"
-#include "yolk/train/train.hpp"
+#include "yolk/train.hpp"
 
 namespace yolk::cli {
 

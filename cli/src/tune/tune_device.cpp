@@ -11,11 +11,11 @@
 #include "output.hpp"
 #include "select_device.hpp"
 #include "tune_flags.hpp"
-#include "yolk/autotune/tune_device.hpp"
-#include "yolk/context/tuning_transfer.hpp"
-#include "yolk/core/host_work.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/printable.hpp"
+#include "yolk/internal/context/tuning_transfer.hpp"
+#include "yolk/internal/core/host_work.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/json.hpp"
+#include "yolk/tune.hpp"
 
 namespace yolk::cli {
 namespace {

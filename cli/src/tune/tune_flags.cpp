@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "yolk/autotune/strategy.hpp"
-#include "yolk/context/tuning_file.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/internal/autotune/strategy.hpp"
+#include "yolk/internal/context/tuning_file.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::cli {
 namespace {

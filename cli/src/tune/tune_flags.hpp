@@ -13,10 +13,10 @@
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "output.hpp"
-#include "yolk/autotune/algebra_choice.hpp"
-#include "yolk/autotune/recorded_surface.hpp"
-#include "yolk/autotune/tune_device.hpp"
-#include "yolk/core/json_fwd.hpp"
+#include "yolk/internal/autotune/algebra_choice.hpp"
+#include "yolk/internal/autotune/recorded_surface.hpp"
+#include "yolk/internal/core/json_fwd.hpp"
+#include "yolk/tune.hpp"
 
 namespace yolk::cli {
 

@@ -17,12 +17,12 @@
 #include "output.hpp"
 #include "select_device.hpp"
 #include "tune_flags.hpp"
-#include "yolk/autotune/tune_user_kernel.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/host_work.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/printable.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/host_work.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/json.hpp"
+#include "yolk/log.hpp"
+#include "yolk/tune_kernel.hpp"
 
 namespace yolk::cli {
 namespace {

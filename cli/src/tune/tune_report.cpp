@@ -15,12 +15,12 @@
 #include "output.hpp"
 #include "tune_flags.hpp"
 #include "tune_surface.hpp"
-#include "yolk/autotune/report.hpp"
-#include "yolk/context/context.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/runtime/instance.hpp"
+#include "yolk/context.hpp"
+#include "yolk/internal/autotune/report.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/runtime/instance.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -13,11 +13,11 @@
 #include "output.hpp"
 #include "select_device.hpp"
 #include "tune_flags.hpp"
-#include "yolk/autotune/replay.hpp"
-#include "yolk/autotune/strategy.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/printable.hpp"
+#include "yolk/internal/autotune/replay.hpp"
+#include "yolk/internal/autotune/strategy.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/json.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::cli {
 namespace {

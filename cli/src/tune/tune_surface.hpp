@@ -2,7 +2,7 @@
 #pragma once
 
 #include "options.hpp"
-#include "yolk/autotune/strategy.hpp"
+#include "yolk/internal/autotune/strategy.hpp"
 
 namespace yolk::cli {
 

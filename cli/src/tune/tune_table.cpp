@@ -13,12 +13,12 @@
 #include "output.hpp"
 #include "select_device.hpp"
 #include "tune_flags.hpp"
-#include "yolk/autotune/explain.hpp"
-#include "yolk/autotune/table_operations.hpp"
-#include "yolk/context/tuning_file.hpp"
-#include "yolk/context/tuning_transfer.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/printable.hpp"
+#include "yolk/internal/autotune/explain.hpp"
+#include "yolk/internal/autotune/table_operations.hpp"
+#include "yolk/internal/context/tuning_file.hpp"
+#include "yolk/internal/context/tuning_transfer.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks of device ids, held against the public list of PCI ids (pci-ids.ucw.cz, of 2023): every chip that it lists in
 // a block is of the architecture. Blocks with chips of several architectures, and newer ones, are left out.
-#include "yolk/context/architecture.hpp"
+#include "yolk/internal/context/architecture.hpp"
 
 #include <fmt/format.h>
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/context/context.hpp"
+#include "yolk/context.hpp"
 
 #include <fmt/format.h>
 
 #include <cstdlib>
 
-#include "yolk/context/tuning_file.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/runtime/device_selection.hpp"
-#include "yolk/runtime/hang_limit.hpp"
-#include "yolk/runtime/probe.hpp"
+#include "yolk/internal/context/tuning_file.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/runtime/device_selection.hpp"
+#include "yolk/internal/runtime/hang_limit.hpp"
+#include "yolk/internal/runtime/probe.hpp"
 
 namespace yolk {
 

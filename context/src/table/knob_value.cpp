@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/context/knob_value.hpp"
+#include "yolk/internal/context/knob_value.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <ranges>
 
-#include "yolk/core/json.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk {
 namespace {

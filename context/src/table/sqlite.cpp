@@ -8,10 +8,10 @@
 #include <thread>
 
 #include "sqlite_library.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/core/stop.hpp"
-#include "yolk/core/wait_notice.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/core/wait_notice.hpp"
+#include "yolk/stop.hpp"
 
 namespace yolk {
 namespace {

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/core/owned.hpp"
-#include "yolk/core/result.hpp"
+#include "yolk/internal/core/owned.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

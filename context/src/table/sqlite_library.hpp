@@ -5,7 +5,7 @@
 
 #include <sqlite3.h>
 
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 // Members are named as SQLite names its functions, without "sqlite3_".
 #define YOLK_SQLITE_FUNCTIONS(use)                                                                                     \

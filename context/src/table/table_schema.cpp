@@ -11,12 +11,12 @@
 #include <cerrno>
 #include <utility>
 
-#include "yolk/core/descriptor.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/core/text_file.hpp"
+#include "yolk/internal/core/descriptor.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/core/text_file.hpp"
+#include "yolk/json.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk {
 namespace {

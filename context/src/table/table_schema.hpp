@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sqlite.hpp"
-#include "yolk/core/json_fwd.hpp"
+#include "yolk/internal/core/json_fwd.hpp"
 
 namespace yolk {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/context/tuning_file.hpp"
+#include "yolk/internal/context/tuning_file.hpp"
 
 #include <fmt/format.h>
 
@@ -14,12 +14,12 @@
 
 #include "sqlite.hpp"
 #include "table_schema.hpp"
-#include "yolk/context/architecture.hpp"
-#include "yolk/context/tuning_transfer.hpp"
-#include "yolk/core/hash.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/printable.hpp"
+#include "yolk/internal/context/architecture.hpp"
+#include "yolk/internal/context/tuning_transfer.hpp"
+#include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/json.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk {
 namespace {

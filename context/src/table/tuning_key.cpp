@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/context/tuning_key.hpp"
+#include "yolk/internal/context/tuning_key.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,9 +9,9 @@
 #include <sstream>
 #include <vector>
 
-#include "yolk/core/hash.hpp"
-#include "yolk/core/text_file.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/core/text_file.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 namespace {

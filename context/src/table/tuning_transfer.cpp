@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/context/tuning_transfer.hpp"
+#include "yolk/internal/context/tuning_transfer.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "table_schema.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk {
 namespace {

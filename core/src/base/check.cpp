@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/check.hpp"
+#include "yolk/internal/core/check.hpp"
 
 #include <cstdio>
 #include <cstdlib>

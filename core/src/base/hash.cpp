@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/hash.hpp"
+#include "yolk/internal/core/hash.hpp"
 
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include "yolk/core/check.hpp"
+#include "yolk/internal/core/check.hpp"
 
 namespace yolk {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/json.hpp"
+#include "yolk/json.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 #include <set>
 #include <vector>
 
-#include "yolk/core/memory.hpp"
-#include "yolk/core/utf8.hpp"
+#include "yolk/internal/core/memory.hpp"
+#include "yolk/internal/core/utf8.hpp"
 
 namespace yolk {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/log.hpp"
+#include "yolk/log.hpp"
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "yolk/core/log_level.hpp"
-#include "yolk/core/printable.hpp"
+#include "yolk/internal/core/log_level.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk {
 namespace {

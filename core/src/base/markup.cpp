@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/markup.hpp"
+#include "yolk/internal/core/markup.hpp"
 
-#include "yolk/core/json.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/memory.hpp"
+#include "yolk/internal/core/memory.hpp"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -12,7 +12,7 @@
 #include <optional>
 #include <sstream>
 
-#include "yolk/core/text_file.hpp"
+#include "yolk/internal/core/text_file.hpp"
 
 namespace yolk {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/plot.hpp"
+#include "yolk/internal/core/plot.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <span>
 
-#include "yolk/core/markup.hpp"
+#include "yolk/internal/core/markup.hpp"
 
 namespace yolk {
 namespace {

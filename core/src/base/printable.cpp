@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/printable.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 #include <fmt/format.h>
 
 #include <cstdint>
 
-#include "yolk/core/utf8.hpp"
+#include "yolk/internal/core/utf8.hpp"
 
 namespace yolk {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/shape.hpp"
+#include "yolk/internal/core/shape.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

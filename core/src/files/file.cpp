@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/file.hpp"
+#include "yolk/internal/core/file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,9 +15,9 @@
 #include <set>
 #include <string>
 
-#include "yolk/core/descriptor.hpp"
-#include "yolk/core/hash.hpp"
-#include "yolk/core/printable.hpp"
+#include "yolk/internal/core/descriptor.hpp"
+#include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/safetensors.hpp"
+#include "yolk/internal/core/safetensors.hpp"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 #include <bit>
 #include <cstring>
 
-#include "yolk/core/json.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/core/seal.hpp"
-#include "yolk/core/shape.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/core/seal.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/seal.hpp"
+#include "yolk/internal/core/seal.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string>
 
-#include "yolk/core/hash.hpp"
+#include "yolk/internal/core/hash.hpp"
 
 namespace yolk {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/state_file.hpp"
+#include "yolk/internal/core/state_file.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <charconv>
 #include <utility>
 
-#include "yolk/core/file.hpp"
-#include "yolk/core/printable.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/text_file.hpp"
+#include "yolk/internal/core/text_file.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <vector>
 
-#include "yolk/core/descriptor.hpp"
-#include "yolk/core/file.hpp"
+#include "yolk/internal/core/descriptor.hpp"
+#include "yolk/internal/core/file.hpp"
 
 namespace yolk {
 namespace {

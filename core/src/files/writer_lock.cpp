@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/writer_lock.hpp"
+#include "yolk/internal/core/writer_lock.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,10 +13,10 @@
 #include <cstring>
 #include <string>
 
-#include "yolk/core/descriptor.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/printable.hpp"
+#include "yolk/internal/core/descriptor.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk {
 namespace {

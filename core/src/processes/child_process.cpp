@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The child is reaped last: until then its id, and that of its group, cannot become another's.
-#include "yolk/core/child_process.hpp"
+#include "yolk/internal/core/child_process.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>

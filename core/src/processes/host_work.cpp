@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/host_work.hpp"
+#include "yolk/internal/core/host_work.hpp"
 
 #include <cstdio>
 #include <cstdlib>

@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "spawn.hpp"
-#include "yolk/core/printable.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk {
 namespace {

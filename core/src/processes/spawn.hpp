@@ -4,8 +4,8 @@
 
 #include <sys/types.h>
 
-#include "yolk/core/child_process.hpp"
-#include "yolk/core/descriptor.hpp"
+#include "yolk/internal/core/child_process.hpp"
+#include "yolk/internal/core/descriptor.hpp"
 
 namespace yolk {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/stop.hpp"
+#include "yolk/stop.hpp"
 
 #include <atomic>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/wait_notice.hpp"
+#include "yolk/internal/core/wait_notice.hpp"
 
 #include <fmt/format.h>
 
-#include "yolk/core/log.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/core/worker.hpp"
+#include "yolk/internal/core/worker.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -11,8 +11,8 @@
 #include <system_error>
 
 #include "worker_messages.hpp"
-#include "yolk/core/child_process.hpp"
-#include "yolk/core/memory.hpp"
+#include "yolk/internal/core/child_process.hpp"
+#include "yolk/internal/core/memory.hpp"
 
 namespace yolk {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "yolk/core/worker.hpp"
+#include "yolk/internal/core/worker.hpp"
 
 namespace yolk {
 

@@ -14,7 +14,7 @@
 #include <new>
 
 #include "worker_messages.hpp"
-#include "yolk/core/descriptor.hpp"
+#include "yolk/internal/core/descriptor.hpp"
 
 namespace yolk {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "evolution_checks.hpp"
 #include "summarise.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/evolve/state_digest.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/evolve/state_digest.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::evolve {
 namespace {

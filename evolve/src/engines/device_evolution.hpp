@@ -12,7 +12,7 @@
 
 #include "device_digest.hpp"
 #include "evolution_engine.hpp"
-#include "yolk/evolve/schedule.hpp"
+#include "yolk/internal/evolve/schedule.hpp"
 
 namespace yolk::evolve {
 

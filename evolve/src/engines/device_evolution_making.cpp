@@ -2,7 +2,7 @@
 // Plans, buffers and bindings of a run on one device.
 #include "device_evolution.hpp"
 #include "generation_scratch.hpp"
-#include "yolk/core/shape.hpp"
+#include "yolk/internal/core/shape.hpp"
 
 namespace yolk::evolve {
 namespace {

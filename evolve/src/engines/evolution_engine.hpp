@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "yolk/evolve/device_pool.hpp"
-#include "yolk/evolve/evolution.hpp"
-#include "yolk/evolve/ranks.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/internal/evolve/device_pool.hpp"
+#include "yolk/internal/evolve/ranks.hpp"
 
 namespace yolk::evolve {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "summarise.hpp"
-#include "yolk/evolve/schedule.hpp"
-#include "yolk/evolve/shaping.hpp"
+#include "yolk/internal/evolve/schedule.hpp"
+#include "yolk/internal/evolve/shaping.hpp"
 
 namespace yolk::evolve {
 

@@ -10,9 +10,9 @@
 
 #include "evolution_checks.hpp"
 #include "evolution_engine.hpp"
-#include "yolk/evolve/pool_parts.hpp"
-#include "yolk/evolve/state_digest.hpp"
-#include "yolk/evolve/update_twin.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/internal/evolve/state_digest.hpp"
+#include "yolk/internal/evolve/update_twin.hpp"
 
 namespace yolk::evolve {
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "yolk/core/log.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::evolve {
 

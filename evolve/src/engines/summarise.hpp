@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <span>
 
-#include "yolk/abi/fitness.h"
-#include "yolk/evolve/generation.hpp"
-#include "yolk/evolve/schedule.hpp"
+#include "yolk/internal/abi/fitness.h"
+#include "yolk/internal/evolve/generation.hpp"
+#include "yolk/internal/evolve/schedule.hpp"
 
 namespace yolk::evolve {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/log_replay.hpp"
+#include "yolk/run_log.hpp"
 
 namespace yolk::evolve {
 namespace {

@@ -8,9 +8,9 @@
 #include <charconv>
 #include <cstring>
 
-#include "yolk/core/hash.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/evolve/state_digest.hpp"
+#include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/evolve/state_digest.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::evolve {
 namespace {

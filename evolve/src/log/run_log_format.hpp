@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/core/result.hpp"
-#include "yolk/evolve/run_log.hpp"
+#include "yolk/result.hpp"
+#include "yolk/run_log.hpp"
 
 namespace yolk::evolve {
 

@@ -7,9 +7,9 @@
 #include <cerrno>
 
 #include "run_log_format.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/evolve/run_log.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/run_log.hpp"
 
 namespace yolk::evolve {
 namespace {

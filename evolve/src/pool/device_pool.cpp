@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/device_pool.hpp"
+#include "yolk/internal/evolve/device_pool.hpp"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 
 #include "pool_session.hpp"
 #include "worker_threads.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/runtime/device_selection.hpp"
-#include "yolk/runtime/probe.hpp"
+#include "yolk/internal/runtime/device_selection.hpp"
+#include "yolk/internal/runtime/probe.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::evolve {
 

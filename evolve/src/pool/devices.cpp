@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/devices.hpp"
+#include "yolk/devices.hpp"
 
 #include <mutex>
 #include <optional>
 #include <utility>
 
-#include "yolk/context/context.hpp"
+#include "yolk/context.hpp"
 
 namespace yolk::evolve {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/member_dealer.hpp"
+#include "yolk/internal/evolve/member_dealer.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "yolk/core/philox.hpp"
+#include "yolk/internal/core/philox.hpp"
 
 namespace yolk::evolve {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "evolution_checks.hpp"
 #include "stage_calls.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/evolve/shaping.hpp"
+#include "yolk/internal/evolve/shaping.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::evolve {
 namespace {

@@ -15,11 +15,11 @@
 #include "device_evolution.hpp"
 #include "evolution_engine.hpp"
 #include "update_trial.hpp"
-#include "yolk/evolve/pool_parts.hpp"
-#include "yolk/evolve/rank_team.hpp"
-#include "yolk/evolve/schedule.hpp"
-#include "yolk/evolve/shared_update.hpp"
-#include "yolk/evolve/update_twin.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/internal/evolve/rank_team.hpp"
+#include "yolk/internal/evolve/schedule.hpp"
+#include "yolk/internal/evolve/shared_update.hpp"
+#include "yolk/internal/evolve/update_twin.hpp"
 
 namespace yolk::evolve {
 

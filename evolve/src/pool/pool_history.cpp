@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "pool_evolution.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::evolve {
 namespace {

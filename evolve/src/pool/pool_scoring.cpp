@@ -12,8 +12,8 @@
 
 #include "pool_evolution.hpp"
 #include "stage_calls.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/evolve/shaping.hpp"
+#include "yolk/internal/evolve/shaping.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::evolve {
 namespace {

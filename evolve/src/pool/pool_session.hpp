@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/evolve/device_pool.hpp"
-#include "yolk/evolve/member_dealer.hpp"
+#include "yolk/internal/evolve/device_pool.hpp"
+#include "yolk/internal/evolve/member_dealer.hpp"
 
 namespace yolk::evolve {
 

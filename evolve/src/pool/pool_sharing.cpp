@@ -8,7 +8,7 @@
 #include <chrono>
 
 #include "pool_evolution.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::evolve {
 namespace {

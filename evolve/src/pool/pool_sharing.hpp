@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "update_trial.hpp"
-#include "yolk/evolve/device_pool.hpp"
-#include "yolk/evolve/shared_update.hpp"
+#include "yolk/internal/evolve/device_pool.hpp"
+#include "yolk/internal/evolve/shared_update.hpp"
 
 namespace yolk::evolve {
 

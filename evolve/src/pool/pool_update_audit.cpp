@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "pool_evolution.hpp"
-#include "yolk/evolve/state_digest.hpp"
-#include "yolk/evolve/update_twin.hpp"
+#include "yolk/internal/evolve/state_digest.hpp"
+#include "yolk/internal/evolve/update_twin.hpp"
 
 namespace yolk::evolve {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "yolk/evolve/pool_parts.hpp"
+#include "yolk/evolution.hpp"
 
 namespace yolk::evolve {
 

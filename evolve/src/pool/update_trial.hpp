@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "yolk/evolve/pool_parts.hpp"
+#include "yolk/evolution.hpp"
 
 namespace yolk::evolve {
 

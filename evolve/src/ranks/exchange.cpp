@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/exchange.hpp"
+#include "yolk/internal/evolve/exchange.hpp"
 
 namespace yolk::evolve {
 

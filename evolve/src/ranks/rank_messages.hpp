@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "yolk/core/bytes.hpp"
-#include "yolk/core/result.hpp"
-#include "yolk/evolve/exchange.hpp"
-#include "yolk/evolve/ranks.hpp"
+#include "yolk/internal/core/bytes.hpp"
+#include "yolk/internal/evolve/exchange.hpp"
+#include "yolk/internal/evolve/ranks.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::evolve {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/rank_team.hpp"
+#include "yolk/internal/evolve/rank_team.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "rank_messages.hpp"
-#include "yolk/core/bytes.hpp"
+#include "yolk/internal/core/bytes.hpp"
 
 namespace yolk::evolve {
 namespace {

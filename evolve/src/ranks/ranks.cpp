@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/ranks.hpp"
+#include "yolk/internal/evolve/ranks.hpp"
 
 #include <fmt/format.h>
 

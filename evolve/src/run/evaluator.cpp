@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/evaluator.hpp"
+#include "yolk/internal/evolve/evaluator.hpp"
 
 #include <algorithm>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/evolution.hpp"
+#include "yolk/evolution.hpp"
 
 #include "device_evolution.hpp"
 #include "evolution_checks.hpp"
 #include "evolution_engine.hpp"
 #include "host_evolution.hpp"
 #include "pool_evolution.hpp"
-#include "yolk/evolve/parameter_setup.hpp"
+#include "yolk/internal/evolve/parameter_setup.hpp"
 
 namespace yolk::evolve {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/member_evaluator.hpp"
+#include "yolk/internal/evolve/member_evaluator.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/primitives/rollout.hpp"
-#include "yolk/reference/twin.hpp"
+#include "yolk/rollout.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::evolve {
 namespace {

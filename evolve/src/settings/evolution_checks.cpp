@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "yolk/core/log.hpp"
-#include "yolk/runtime/probe.hpp"
+#include "yolk/internal/runtime/probe.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::evolve {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "yolk/evolve/pool_parts.hpp"
+#include "yolk/evolution.hpp"
 
 namespace yolk::evolve {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/member_parameters.hpp"
+#include "yolk/internal/evolve/member_parameters.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "yolk/core/noise.hpp"
 #include "yolk/exact/exact_math.h"
+#include "yolk/internal/core/noise.hpp"
 
 namespace yolk::evolve {
 namespace {

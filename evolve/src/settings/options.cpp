@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/options.hpp"
+#include "yolk/internal/evolve/options.hpp"
 
 #include <cmath>
 
-#include "yolk/primitives/parameters.hpp"
+#include "yolk/internal/primitives/parameters.hpp"
 
 namespace yolk::evolve {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/parameter_setup.hpp"
+#include "yolk/internal/evolve/parameter_setup.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-#include "yolk/abi/noise.h"
-#include "yolk/core/hash.hpp"
-#include "yolk/core/noise.hpp"
+#include "yolk/internal/abi/noise.h"
+#include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/core/noise.hpp"
 
 namespace yolk::evolve {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/setting_reader.hpp"
+#include "yolk/internal/evolve/setting_reader.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/settings.hpp"
+#include "yolk/internal/evolve/settings.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -13,11 +13,11 @@
 #include <type_traits>
 #include <vector>
 
-#include "yolk/abi/fitness_summary.h"
-#include "yolk/evolve/exchange.hpp"
-#include "yolk/evolve/member_range.hpp"
-#include "yolk/primitives/fitness.hpp"
-#include "yolk/reference/fitness_summary.hpp"
+#include "yolk/fitness.hpp"
+#include "yolk/internal/abi/fitness_summary.h"
+#include "yolk/internal/evolve/exchange.hpp"
+#include "yolk/internal/evolve/member_range.hpp"
+#include "yolk/internal/reference/fitness_summary.hpp"
 
 namespace yolk::evolve {
 

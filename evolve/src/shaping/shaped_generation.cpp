@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/shaped_generation.hpp"
+#include "yolk/internal/evolve/shaped_generation.hpp"
 
 #include <cstring>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/shaping.hpp"
+#include "yolk/internal/evolve/shaping.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_digest.hpp"
 
-#include "yolk/evolve/state_digest.hpp"
+#include "yolk/internal/abi/digest.h"
+#include "yolk/internal/evolve/state_digest.hpp"
 
 namespace yolk::evolve {
 namespace {

@@ -2,10 +2,10 @@
 // The sums of a state's digest, made on the device in the recording that makes the state.
 #pragma once
 
-#include "yolk/core/result.hpp"
-#include "yolk/primitives/digest.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
+#include "yolk/device.hpp"
+#include "yolk/digest.hpp"
+#include "yolk/internal/runtime/recorder.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::evolve {
 

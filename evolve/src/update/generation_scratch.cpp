@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "yolk/core/log.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::evolve {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/kfac.hpp"
+#include "yolk/kfac.hpp"
 
 #include <fmt/format.h>
 
@@ -8,12 +8,12 @@
 #include <optional>
 #include <utility>
 
-#include "yolk/core/shape.hpp"
-#include "yolk/primitives/concat.hpp"
-#include "yolk/primitives/covariance.hpp"
-#include "yolk/primitives/kronecker_precondition.hpp"
-#include "yolk/primitives/optimizer.hpp"
-#include "yolk/primitives/rearrange.hpp"
+#include "yolk/concat.hpp"
+#include "yolk/covariance.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/kronecker_precondition.hpp"
+#include "yolk/optimizer.hpp"
+#include "yolk/rearrange.hpp"
 
 namespace yolk::evolve {
 namespace kfac_parts {

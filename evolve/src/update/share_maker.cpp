@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "generation_scratch.hpp"
-#include "yolk/core/shape.hpp"
+#include "yolk/internal/core/shape.hpp"
 
 namespace yolk::evolve {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "yolk/evolve/shared_update.hpp"
+#include "yolk/internal/evolve/shared_update.hpp"
 
 namespace yolk::evolve {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/shared_update.hpp"
+#include "yolk/internal/evolve/shared_update.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "evolution_checks.hpp"
 #include "share_maker.hpp"
 #include "share_rates.hpp"
-#include "yolk/reference/update_gradient.hpp"
+#include "yolk/internal/reference/update_gradient.hpp"
 
 namespace yolk::evolve {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/state_digest.hpp"
+#include "yolk/internal/evolve/state_digest.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,9 @@
 #include <bit>
 #include <vector>
 
-#include "yolk/primitives/digest.hpp"
-#include "yolk/reference/twin.hpp"
+#include "yolk/digest.hpp"
+#include "yolk/internal/abi/digest.h"
+#include "yolk/twin.hpp"
 
 namespace yolk::evolve {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/update_shares.hpp"
+#include "yolk/internal/evolve/update_shares.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "yolk/core/result.hpp"
-#include "yolk/core/shape.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::evolve {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 /// (lavapipe: 6 G multiply-adds/s, 2 GB/s) and a GPU's 200 (4 T/s, 20 GB/s over PCIe 4), which no measurement of one
 /// device settles: where the two ways are near, either will do.
 constexpr double kCostOfByte = 64.0;
-/// A unit of work, per pair (yolk/primitives/es_update_strips.hpp).
+/// A unit of work, per pair (yolk/internal/primitives/es_update_strips.hpp).
 constexpr double kProductsOfUnit = 8.0;
 
 /// For each device the share of `total` where its items end, as a number of items that `nearest` finds.

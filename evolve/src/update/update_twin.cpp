@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/evolve/update_twin.hpp"
+#include "yolk/internal/evolve/update_twin.hpp"
 
 #include <cstring>
 #include <span>
 
-#include "yolk/core/philox.hpp"
-#include "yolk/evolve/schedule.hpp"
-#include "yolk/primitives/es_update.hpp"
-#include "yolk/primitives/optimizer.hpp"
-#include "yolk/reference/twin.hpp"
+#include "yolk/es_update.hpp"
+#include "yolk/internal/core/philox.hpp"
+#include "yolk/internal/evolve/schedule.hpp"
+#include "yolk/optimizer.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::evolve {
 namespace {

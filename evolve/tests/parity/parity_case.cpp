@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parity/parity_case.hpp"
 
-#include "yolk/core/json.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::evolve {
 namespace {

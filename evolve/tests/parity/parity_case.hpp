@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "yolk/core/json_fwd.hpp"
-#include "yolk/core/result.hpp"
-#include "yolk/primitives/parameters.hpp"
+#include "yolk/internal/core/json_fwd.hpp"
+#include "yolk/internal/primitives/parameters.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::evolve {
 

@@ -5,13 +5,13 @@
 #include <memory>
 #include <span>
 
-#include "yolk/evolve/evolution.hpp"
-#include "yolk/primitives/es_update.hpp"
-#include "yolk/primitives/noise.hpp"
-#include "yolk/primitives/perturbed_embedding.hpp"
-#include "yolk/primitives/perturbed_linear.hpp"
-#include "yolk/primitives/perturbed_vector.hpp"
-#include "yolk/runtime/recorder.hpp"
+#include "yolk/es_update.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/internal/runtime/recorder.hpp"
+#include "yolk/noise.hpp"
+#include "yolk/perturbed_embedding.hpp"
+#include "yolk/perturbed_linear.hpp"
+#include "yolk/perturbed_vector.hpp"
 
 namespace yolk::evolve {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "parity/parity_case.hpp"
-#include "yolk/runtime/dispatcher.hpp"
+#include "yolk/dispatcher.hpp"
 
 namespace yolk::evolve {
 

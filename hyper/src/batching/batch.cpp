@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One pass over a graph: what depends on a batched input is batched, the rest stays.
-#include "yolk/hyper/batch.hpp"
+#include "yolk/graph.hpp"
 
 #include <fmt/format.h>
 

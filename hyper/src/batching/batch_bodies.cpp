@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "batching.hpp"
-#include "yolk/hyper/operations.hpp"
+#include "yolk/internal/hyper/operations.hpp"
 
 namespace yolk::hyper {
 namespace {

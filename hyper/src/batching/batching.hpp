@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "equation_writer.hpp"
-#include "yolk/hyper/batch.hpp"
+#include "yolk/graph.hpp"
 
 namespace yolk::hyper {
 

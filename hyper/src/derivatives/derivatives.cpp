@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "derivatives.hpp"
 
-#include "yolk/hyper/operations.hpp"
+#include "yolk/internal/hyper/operations.hpp"
 
 namespace yolk::hyper {
 

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "derivatives.hpp"
-#include "yolk/hyper/operations.hpp"
+#include "yolk/internal/hyper/operations.hpp"
 
 namespace yolk::hyper {
 namespace {

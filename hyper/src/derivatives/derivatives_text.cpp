@@ -5,7 +5,7 @@
 
 #include "control_derivatives.hpp"
 #include "derivatives.hpp"
-#include "yolk/hyper/model_calls.hpp"
+#include "yolk/models.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -7,7 +7,7 @@
 #include "article.hpp"
 #include "control_derivatives.hpp"
 #include "equation_writer.hpp"
-#include "yolk/hyper/operations.hpp"
+#include "yolk/internal/hyper/operations.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "control_derivatives.hpp"
 #include "equation_writer.hpp"
-#include "yolk/hyper/operations.hpp"
-#include "yolk/hyper/schedule.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/internal/hyper/operations.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "yolk/hyper/graph.hpp"
+#include "yolk/internal/hyper/graph.hpp"
 
 namespace yolk::hyper {
 namespace {

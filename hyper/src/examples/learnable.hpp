@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "yolk/core/result.hpp"
-#include "yolk/hyper/population.hpp"
+#include "yolk/internal/hyper/population.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::hyper {
 

@@ -2,7 +2,7 @@
 // The outputs of a trace.
 #pragma once
 
-#include "yolk/hyper/population.hpp"
+#include "yolk/internal/hyper/population.hpp"
 
 namespace yolk::hyper {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "example_view.hpp"
-#include "yolk/hyper/population.hpp"
+#include "yolk/internal/hyper/population.hpp"
 
 namespace yolk::hyper::population {
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "yolk/hyper/graph.hpp"
+#include "yolk/internal/hyper/graph.hpp"
 
 namespace yolk::hyper {
 

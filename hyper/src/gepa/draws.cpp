@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "yolk/core/noise.hpp"
+#include "yolk/internal/core/noise.hpp"
 
 namespace yolk::hyper::prompts {
 namespace {

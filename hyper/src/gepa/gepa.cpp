@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "gepa_run.hpp"
-#include "yolk/hyper/text_search.hpp"
+#include "yolk/prompts.hpp"
 
 namespace yolk::hyper {
 namespace {

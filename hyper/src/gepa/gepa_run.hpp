@@ -12,8 +12,8 @@
 
 #include "gepa_state.hpp"
 #include "merge.hpp"
-#include "yolk/core/writer_lock.hpp"
-#include "yolk/hyper/text_search.hpp"
+#include "yolk/internal/core/writer_lock.hpp"
+#include "yolk/prompts.hpp"
 
 namespace yolk::hyper::prompts {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that the next iteration of GEPA depends on, and its file (yolk/core/state_file.hpp). Reading trusts
-// nothing.
+// Everything that the next iteration of GEPA depends on, and its file (yolk/internal/core/state_file.hpp). Reading
+// trusts nothing.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/core/state_file.hpp"
-#include "yolk/hyper/text_search.hpp"
+#include "yolk/internal/core/state_file.hpp"
+#include "yolk/prompts.hpp"
 
 namespace yolk::hyper {
 
-/// As it stands in files (yolk/core/json_fields.hpp).
+/// As it stands in files (yolk/internal/core/json_fields.hpp).
 template <class Fields>
 void each_field(Fields& fields, TextCost& cost) {
     fields("metric_calls", cost.metric_calls);

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "draws.hpp"
-#include "yolk/core/shape.hpp"
+#include "yolk/internal/core/shape.hpp"
 
 namespace yolk::hyper::prompts {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "yolk/hyper/text_search.hpp"
+#include "yolk/prompts.hpp"
 
 namespace yolk::hyper::prompts {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "yolk/chat/message.hpp"
-#include "yolk/core/result.hpp"
-#include "yolk/hyper/text_search.hpp"
+#include "yolk/internal/chat/message.hpp"
+#include "yolk/prompts.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::hyper::prompts {
 

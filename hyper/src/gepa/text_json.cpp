@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What prompt searches report, as JSON.
-#include "yolk/core/json.hpp"
-#include "yolk/hyper/text_search.hpp"
+#include "yolk/json.hpp"
+#include "yolk/prompts.hpp"
 
 namespace yolk::hyper {
 

@@ -9,10 +9,8 @@
 #include "gradient_graph.hpp"
 #include "graph_copy.hpp"
 #include "scored_example.hpp"
-#include "yolk/hyper/batch.hpp"
-#include "yolk/hyper/control.hpp"
-#include "yolk/hyper/schedule.hpp"
-#include "yolk/hyper/transforms.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/internal/hyper/control.hpp"
 
 namespace yolk::hyper {
 namespace {

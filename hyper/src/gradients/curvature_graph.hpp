@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "yolk/hyper/metric.hpp"
-#include "yolk/hyper/population.hpp"
+#include "yolk/internal/hyper/metric.hpp"
+#include "yolk/internal/hyper/population.hpp"
 
 namespace yolk::hyper {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "yolk/evolve/options.hpp"
+#include "yolk/internal/evolve/options.hpp"
 
 namespace yolk::hyper {
 

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/primitives/optimizer.hpp"
-#include "yolk/runtime/recorder.hpp"
+#include "yolk/internal/runtime/recorder.hpp"
+#include "yolk/optimize.hpp"
+#include "yolk/optimizer.hpp"
 
 namespace yolk::hyper {
 

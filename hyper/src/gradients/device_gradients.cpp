@@ -13,7 +13,7 @@
 #include "program_run.hpp"
 #include "refresh.hpp"
 #include "valid_graph.hpp"
-#include "yolk/primitives/elementwise.hpp"
+#include "yolk/elementwise.hpp"
 
 namespace yolk::hyper {
 namespace {

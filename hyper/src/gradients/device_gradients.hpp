@@ -14,9 +14,9 @@
 #include "device_kfac.hpp"
 #include "example_set.hpp"
 #include "program.hpp"
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/primitives/elementwise.hpp"
-#include "yolk/runtime/recorder.hpp"
+#include "yolk/elementwise.hpp"
+#include "yolk/internal/runtime/recorder.hpp"
+#include "yolk/optimize.hpp"
 
 namespace yolk::hyper {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "descent.hpp"
-#include "yolk/core/noise.hpp"
+#include "yolk/internal/core/noise.hpp"
 
 namespace yolk::hyper {
 namespace {

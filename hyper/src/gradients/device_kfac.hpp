@@ -10,10 +10,10 @@
 
 #include "curvature_graph.hpp"
 #include "program.hpp"
-#include "yolk/evolve/kfac.hpp"
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/primitives/optimizer.hpp"
-#include "yolk/runtime/recorder.hpp"
+#include "yolk/internal/runtime/recorder.hpp"
+#include "yolk/kfac.hpp"
+#include "yolk/optimize.hpp"
+#include "yolk/optimizer.hpp"
 
 namespace yolk::hyper {
 

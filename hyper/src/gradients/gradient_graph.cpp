@@ -9,8 +9,7 @@
 #include "batching.hpp"
 #include "graph_copy.hpp"
 #include "refresh.hpp"
-#include "yolk/hyper/batch.hpp"
-#include "yolk/hyper/transforms.hpp"
+#include "yolk/graph.hpp"
 
 namespace yolk::hyper {
 namespace {

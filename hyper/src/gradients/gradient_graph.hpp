@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "yolk/hyper/population.hpp"
+#include "yolk/internal/hyper/population.hpp"
 
 namespace yolk::hyper {
 

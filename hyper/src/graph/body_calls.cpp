@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "yolk/hyper/operations.hpp"
+#include "yolk/internal/hyper/operations.hpp"
 
 namespace yolk::hyper {
 namespace {

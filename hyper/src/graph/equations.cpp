@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/operations.hpp"
+#include "yolk/internal/hyper/operations.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "body_calls.hpp"
 #include "caught.hpp"
 #include "equations.hpp"
-#include "yolk/hyper/model_calls.hpp"
+#include "yolk/models.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/hyper/hyperfunction.hpp"
-#include "yolk/hyper/operations.hpp"
-#include "yolk/primitives/fields.hpp"
+#include "yolk/internal/hyper/hyperfunction.hpp"
+#include "yolk/internal/hyper/operations.hpp"
+#include "yolk/internal/primitives/fields.hpp"
 
 namespace yolk::hyper {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/graph.hpp"
+#include "yolk/internal/hyper/graph.hpp"
 
 #include <algorithm>
 
 #include "valid_graph.hpp"
-#include "yolk/core/hash.hpp"
+#include "yolk/internal/core/hash.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/hyper/graph.hpp"
+#include "yolk/internal/hyper/graph.hpp"
 
 namespace yolk::hyper {
 

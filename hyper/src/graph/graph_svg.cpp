@@ -9,8 +9,8 @@
 #include "equations.hpp"
 #include "graph_labels.hpp"
 #include "valid_graph.hpp"
-#include "yolk/core/markup.hpp"
-#include "yolk/hyper/graph_text.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/internal/core/markup.hpp"
 
 namespace yolk::hyper {
 namespace {

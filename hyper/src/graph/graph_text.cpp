@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/graph_text.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/json.hpp"
 
 #include <fmt/format.h>
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/hyper/executor.hpp"
-#include "yolk/hyper/host_function.hpp"
+#include "yolk/internal/hyper/executor.hpp"
+#include "yolk/internal/hyper/host_function.hpp"
 
 namespace yolk::hyper {
 

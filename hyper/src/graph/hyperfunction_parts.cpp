@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "equations.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/hyper/hyperfunction.hpp"
+#include "yolk/internal/hyper/hyperfunction.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::hyper {
 

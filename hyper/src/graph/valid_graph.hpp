@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "yolk/hyper/executor.hpp"
-#include "yolk/hyper/graph.hpp"
+#include "yolk/internal/hyper/executor.hpp"
+#include "yolk/internal/hyper/graph.hpp"
 
 namespace yolk::hyper {
 

@@ -9,7 +9,7 @@
 
 #include "article.hpp"
 #include "equations.hpp"
-#include "yolk/hyper/graph.hpp"
+#include "yolk/internal/hyper/graph.hpp"
 
 namespace yolk::hyper {
 namespace {

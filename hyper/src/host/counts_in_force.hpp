@@ -2,7 +2,7 @@
 // What the models in force have been asked.
 #pragma once
 
-#include "yolk/hyper/models.hpp"
+#include "yolk/models.hpp"
 
 namespace yolk::hyper {
 

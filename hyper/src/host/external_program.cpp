@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/external_program.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/external_program.hpp"
+#include "yolk/json.hpp"
 
 #include <fmt/format.h>
 

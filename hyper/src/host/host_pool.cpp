@@ -9,7 +9,7 @@
 
 #include "equations.hpp"
 #include "host_pool.hpp"
-#include "yolk/core/philox.hpp"
+#include "yolk/internal/core/philox.hpp"
 
 namespace yolk::hyper {
 namespace {

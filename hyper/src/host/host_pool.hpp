@@ -18,7 +18,7 @@
 
 #include "host_statistics.hpp"
 #include "models_in_force.hpp"
-#include "yolk/hyper/executor.hpp"
+#include "yolk/internal/hyper/executor.hpp"
 
 namespace yolk::hyper {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include "yolk/core/json.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::hyper {
 namespace {

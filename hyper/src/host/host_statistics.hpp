@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "yolk/hyper/executor.hpp"
+#include "yolk/internal/hyper/executor.hpp"
 
 namespace yolk::hyper {
 

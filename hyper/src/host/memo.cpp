@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "graph_queries.hpp"
-#include "yolk/hyper/schedule.hpp"
+#include "yolk/graph.hpp"
 
 namespace yolk::hyper {
 namespace {

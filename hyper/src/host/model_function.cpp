@@ -8,9 +8,9 @@
 #include <mutex>
 
 #include "models_in_force.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/hyper/hyperfunction.hpp"
-#include "yolk/hyper/model_calls.hpp"
+#include "yolk/internal/hyper/hyperfunction.hpp"
+#include "yolk/json.hpp"
+#include "yolk/models.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/models.hpp"
+#include "yolk/models.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 #include "caught.hpp"
 #include "models_in_force.hpp"
-#include "yolk/chat/client.hpp"
+#include "yolk/chat.hpp"
 
 namespace yolk::hyper {
 namespace {

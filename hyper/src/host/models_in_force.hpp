@@ -7,7 +7,7 @@
 #include <stop_token>
 #include <string>
 
-#include "yolk/hyper/models.hpp"
+#include "yolk/models.hpp"
 
 namespace yolk::hyper {
 

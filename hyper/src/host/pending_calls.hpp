@@ -7,7 +7,7 @@
 #include <map>
 #include <memory>
 
-#include "yolk/hyper/executor.hpp"
+#include "yolk/internal/hyper/executor.hpp"
 
 namespace yolk::hyper {
 

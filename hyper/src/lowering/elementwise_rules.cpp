@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "lowering_rules.hpp"
-#include "yolk/primitives/elementwise.hpp"
-#include "yolk/primitives/where.hpp"
+#include "yolk/elementwise.hpp"
+#include "yolk/where.hpp"
 
 namespace yolk::hyper::population {
 namespace {

@@ -7,11 +7,11 @@
 #include <bit>
 #include <cmath>
 
-#include "yolk/core/shape.hpp"
 #include "yolk/exact/exact_math.h"
-#include "yolk/primitives/gather.hpp"
-#include "yolk/primitives/perturbed_linear.hpp"
-#include "yolk/primitives/perturbed_vector.hpp"
+#include "yolk/gather.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/perturbed_linear.hpp"
+#include "yolk/perturbed_vector.hpp"
 
 namespace yolk::hyper::population {
 namespace {

@@ -13,12 +13,12 @@
 
 #include "placement.hpp"
 #include "rearrangement.hpp"
-#include "yolk/primitives/gather.hpp"
-#include "yolk/primitives/operation.hpp"
-#include "yolk/primitives/parameters.hpp"
-#include "yolk/primitives/perturbed_linear.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
+#include "yolk/device.hpp"
+#include "yolk/gather.hpp"
+#include "yolk/internal/primitives/operation.hpp"
+#include "yolk/internal/primitives/parameters.hpp"
+#include "yolk/internal/runtime/recorder.hpp"
+#include "yolk/perturbed_linear.hpp"
 
 namespace yolk::hyper::population {
 

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "emitter.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/primitives/concat.hpp"
-#include "yolk/primitives/reduce.hpp"
+#include "yolk/concat.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/reduce.hpp"
 
 namespace yolk::hyper::population {
 

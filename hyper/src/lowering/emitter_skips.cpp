@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "emitter.hpp"
-#include "yolk/primitives/reduce.hpp"
+#include "yolk/reduce.hpp"
 
 namespace yolk::hyper::population {
 

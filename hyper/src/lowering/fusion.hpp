@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "emitter.hpp"
-#include "yolk/primitives/activation.hpp"
+#include "yolk/internal/primitives/activation.hpp"
 
 namespace yolk::hyper::population {
 

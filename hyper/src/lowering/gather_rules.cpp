@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "lowering_rules.hpp"
-#include "yolk/primitives/elementwise.hpp"
-#include "yolk/primitives/gather.hpp"
-#include "yolk/primitives/scatter.hpp"
+#include "yolk/elementwise.hpp"
+#include "yolk/gather.hpp"
+#include "yolk/scatter.hpp"
 
 namespace yolk::hyper::population {
 namespace {

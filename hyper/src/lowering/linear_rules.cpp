@@ -2,10 +2,10 @@
 // Rules of products with a matrix, and of rows of a table. A perturbed matrix goes to the kernels that regenerate its
 // noise; any other to matmul, whose exact chain is theirs without a perturbation.
 #include "lowering_rules.hpp"
-#include "yolk/primitives/gather.hpp"
-#include "yolk/primitives/matmul.hpp"
-#include "yolk/primitives/perturbed_embedding.hpp"
-#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/gather.hpp"
+#include "yolk/matmul.hpp"
+#include "yolk/perturbed_embedding.hpp"
+#include "yolk/perturbed_linear.hpp"
 
 namespace yolk::hyper::population {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lowering_rules.hpp"
-#include "yolk/primitives/matmul.hpp"
+#include "yolk/matmul.hpp"
 
 namespace yolk::hyper::population {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lowering_rules.hpp"
-#include "yolk/primitives/rearrange.hpp"
+#include "yolk/rearrange.hpp"
 
 namespace yolk::hyper::population {
 namespace {

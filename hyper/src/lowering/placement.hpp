@@ -11,9 +11,9 @@
 
 #include "example_view.hpp"
 #include "unroll.hpp"
-#include "yolk/hyper/graph.hpp"
-#include "yolk/hyper/parameters.hpp"
-#include "yolk/hyper/population.hpp"
+#include "yolk/internal/hyper/graph.hpp"
+#include "yolk/internal/hyper/parameters.hpp"
+#include "yolk/internal/hyper/population.hpp"
 
 namespace yolk::hyper::population {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/rollout_lowering.hpp"
+#include "yolk/internal/hyper/rollout_lowering.hpp"
 
 #include <fmt/format.h>
 

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "lowering_rules.hpp"
-#include "yolk/primitives/concat.hpp"
-#include "yolk/primitives/cumulative_sum.hpp"
-#include "yolk/primitives/normalize.hpp"
-#include "yolk/primitives/reduce.hpp"
-#include "yolk/primitives/softmax.hpp"
+#include "yolk/concat.hpp"
+#include "yolk/cumulative_sum.hpp"
+#include "yolk/normalize.hpp"
+#include "yolk/reduce.hpp"
+#include "yolk/softmax.hpp"
 
 namespace yolk::hyper::population {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "yolk/evolve/evaluator.hpp"
+#include "yolk/internal/evolve/evaluator.hpp"
 
 namespace yolk::hyper {
 

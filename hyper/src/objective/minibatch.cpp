@@ -15,7 +15,7 @@
 #include "scored_example.hpp"
 #include "system_impl.hpp"
 #include "valid_graph.hpp"
-#include "yolk/core/noise.hpp"
+#include "yolk/internal/core/noise.hpp"
 
 namespace yolk::hyper {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "yolk/hyper/system.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper {
 

@@ -17,10 +17,10 @@
 #include "placement.hpp"
 #include "scored_example.hpp"
 #include "valid_graph.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/evolve/parameter_setup.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/evolve/parameter_setup.hpp"
+#include "yolk/json.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::hyper {
 namespace {

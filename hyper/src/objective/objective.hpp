@@ -15,12 +15,11 @@
 #include "kept_mean.hpp"
 #include "minibatch.hpp"
 #include "search_checkpoint.hpp"
-#include "yolk/core/writer_lock.hpp"
-#include "yolk/evolve/evolution.hpp"
-#include "yolk/evolve/member_range.hpp"
-#include "yolk/evolve/pool_parts.hpp"
-#include "yolk/evolve/run_log.hpp"
-#include "yolk/hyper/optimize.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/internal/core/writer_lock.hpp"
+#include "yolk/internal/evolve/member_range.hpp"
+#include "yolk/optimize.hpp"
+#include "yolk/run_log.hpp"
 
 namespace yolk::hyper {
 

@@ -9,14 +9,14 @@
 #include <string_view>
 
 #include "objective.hpp"
-#include "yolk/core/descriptor.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/hash.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/evolve/parameter_setup.hpp"
-#include "yolk/evolve/settings.hpp"
+#include "yolk/internal/core/descriptor.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/evolve/parameter_setup.hpp"
+#include "yolk/internal/evolve/settings.hpp"
+#include "yolk/json.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::hyper {
 namespace {

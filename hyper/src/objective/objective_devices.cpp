@@ -6,8 +6,8 @@
 
 #include "objective.hpp"
 #include "system_impl.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/json.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::hyper {
 namespace {

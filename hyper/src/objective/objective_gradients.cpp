@@ -11,7 +11,7 @@
 #include "objective.hpp"
 #include "scored_example.hpp"
 #include "valid_graph.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "objective.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::hyper {
 namespace {

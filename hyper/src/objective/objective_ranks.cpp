@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "objective.hpp"
-#include "yolk/core/bytes.hpp"
-#include "yolk/core/hash.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/evolve/ranks.hpp"
+#include "yolk/internal/core/bytes.hpp"
+#include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/evolve/ranks.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::hyper {
 std::string hash_of(std::span<const Example> examples) {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "objective.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::hyper {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "yolk/core/state_file.hpp"
+#include "yolk/internal/core/state_file.hpp"
 
 namespace yolk::hyper {
 template <class Fields>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an interrupted search left, as a state file (yolk/core/state_file.hpp) with the tensors "centre", "optimizer"
-// and "best". Reading trusts nothing.
+// What an interrupted search left, as a state file (yolk/internal/core/state_file.hpp) with the tensors "centre",
+// "optimizer" and "best". Reading trusts nothing.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/core/result.hpp"
-#include "yolk/evolve/ranks.hpp"
-#include "yolk/evolve/update_twin.hpp"
-#include "yolk/hyper/optimize.hpp"
+#include "yolk/internal/evolve/ranks.hpp"
+#include "yolk/internal/evolve/update_twin.hpp"
+#include "yolk/optimize.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::hyper {
 

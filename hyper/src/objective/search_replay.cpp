@@ -8,12 +8,12 @@
 
 #include "objective.hpp"
 #include "system_impl.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/evolve/log_replay.hpp"
-#include "yolk/evolve/parameter_setup.hpp"
-#include "yolk/evolve/pool_parts.hpp"
-#include "yolk/evolve/setting_reader.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/evolve/parameter_setup.hpp"
+#include "yolk/internal/evolve/setting_reader.hpp"
+#include "yolk/log.hpp"
+#include "yolk/run_log.hpp"
 
 namespace yolk::hyper {
 namespace {

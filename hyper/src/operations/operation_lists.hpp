@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "equations.hpp"
-#include "yolk/hyper/operations.hpp"
+#include "yolk/internal/hyper/operations.hpp"
 
 namespace yolk::hyper {
 

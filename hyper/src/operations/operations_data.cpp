@@ -6,7 +6,7 @@
 #include <array>
 
 #include "operation_lists.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "operation_lists.hpp"
 #include "rearrangement.hpp"
-#include "yolk/primitives/elementwise.hpp"
-#include "yolk/reference/twin.hpp"
+#include "yolk/elementwise.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::hyper {
 namespace {

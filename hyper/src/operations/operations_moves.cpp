@@ -7,8 +7,8 @@
 
 #include "operation_lists.hpp"
 #include "rearrangement.hpp"
-#include "yolk/primitives/scatter.hpp"
-#include "yolk/reference/twin.hpp"
+#include "yolk/scatter.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -6,11 +6,11 @@
 
 #include "operation_lists.hpp"
 #include "with_extent.hpp"
-#include "yolk/primitives/cumulative_sum.hpp"
-#include "yolk/primitives/normalize.hpp"
-#include "yolk/primitives/reduce.hpp"
-#include "yolk/primitives/softmax.hpp"
-#include "yolk/reference/twin.hpp"
+#include "yolk/cumulative_sum.hpp"
+#include "yolk/normalize.hpp"
+#include "yolk/reduce.hpp"
+#include "yolk/softmax.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::hyper {
 namespace {

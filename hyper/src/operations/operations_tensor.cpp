@@ -5,10 +5,10 @@
 #include "operation_lists.hpp"
 #include "rearrangement.hpp"
 #include "with_extent.hpp"
-#include "yolk/primitives/matmul.hpp"
-#include "yolk/primitives/perturbed_embedding.hpp"
-#include "yolk/primitives/perturbed_linear.hpp"
-#include "yolk/reference/twin.hpp"
+#include "yolk/matmul.hpp"
+#include "yolk/perturbed_embedding.hpp"
+#include "yolk/perturbed_linear.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/core/result.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/hyper/graph.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/hyper/graph.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::hyper {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "yolk/core/hash.hpp"
+#include "yolk/internal/core/hash.hpp"
 
 namespace yolk::hyper::population {
 namespace {

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "yolk/evolve/member_range.hpp"
-#include "yolk/hyper/population.hpp"
+#include "yolk/internal/evolve/member_range.hpp"
+#include "yolk/internal/hyper/population.hpp"
 
 namespace yolk::hyper::population {
 

@@ -11,10 +11,10 @@
 #include "evaluation.hpp"
 #include "lowering_rules.hpp"
 #include "output_space.hpp"
-#include "yolk/hyper/operations.hpp"
-#include "yolk/primitives/perturbed_embedding.hpp"
-#include "yolk/primitives/perturbed_linear.hpp"
-#include "yolk/reference/twin.hpp"
+#include "yolk/internal/hyper/operations.hpp"
+#include "yolk/perturbed_embedding.hpp"
+#include "yolk/perturbed_linear.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::hyper::population {
 namespace {

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "yolk/hyper/population.hpp"
-#include "yolk/runtime/dispatcher.hpp"
+#include "yolk/dispatcher.hpp"
+#include "yolk/internal/hyper/population.hpp"
 
 namespace yolk::hyper {
 

@@ -12,7 +12,7 @@
 
 #include "device_evaluator.hpp"
 #include "exact_twin.hpp"
-#include "yolk/evolve/device_pool.hpp"
+#include "yolk/internal/evolve/device_pool.hpp"
 
 namespace yolk::hyper::population {
 

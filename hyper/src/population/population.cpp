@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/population.hpp"
+#include "yolk/internal/hyper/population.hpp"
 
 #include <optional>
 #include <utility>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "candidates.hpp"
 
-#include "yolk/primitives/perturbed_linear.hpp"
-#include "yolk/primitives/perturbed_vector.hpp"
-#include "yolk/reference/member_weights.hpp"
-#include "yolk/reference/twin.hpp"
+#include "yolk/internal/reference/member_weights.hpp"
+#include "yolk/perturbed_linear.hpp"
+#include "yolk/perturbed_vector.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::hyper::population {
 

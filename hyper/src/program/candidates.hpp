@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "example_set.hpp"
-#include "yolk/evolve/member_range.hpp"
+#include "yolk/internal/evolve/member_range.hpp"
 
 namespace yolk::hyper::population {
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "group_value.hpp"
-#include "yolk/hyper/operations.hpp"
+#include "yolk/internal/hyper/operations.hpp"
 
 namespace yolk::hyper::population {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/hyper/executor.hpp"
+#include "yolk/internal/hyper/executor.hpp"
 
 namespace yolk::hyper::population {
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "mean_rewards.hpp"
-#include "yolk/core/memory.hpp"
+#include "yolk/internal/core/memory.hpp"
 
 namespace yolk::hyper::population {
 namespace {

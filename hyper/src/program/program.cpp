@@ -11,7 +11,7 @@
 #include "equations.hpp"
 #include "lowering_rules.hpp"
 #include "requirement.hpp"
-#include "yolk/core/shape.hpp"
+#include "yolk/internal/core/shape.hpp"
 
 namespace yolk::hyper::population {
 namespace {

@@ -15,7 +15,7 @@
 #include "emitter.hpp"
 #include "fusion.hpp"
 #include "placement.hpp"
-#include "yolk/runtime/dispatcher.hpp"
+#include "yolk/dispatcher.hpp"
 
 namespace yolk::hyper::population {
 

@@ -12,7 +12,7 @@
 #include "equations.hpp"
 #include "evaluation.hpp"
 #include "output_space.hpp"
-#include "yolk/hyper/operations.hpp"
+#include "yolk/internal/hyper/operations.hpp"
 
 namespace yolk::hyper::population {
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "equations.hpp"
-#include "requirement.hpp"
 #include "program_run.hpp"
+#include "requirement.hpp"
 #include "yolk/exact/exact_math.h"
 
 namespace yolk::hyper::population {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "fronts.hpp"
-#include "yolk/core/plot.hpp"
+#include "yolk/internal/core/plot.hpp"
 
 namespace yolk::hyper::prompts {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "yolk/hyper/text_report.hpp"
+#include "yolk/prompts.hpp"
 
 namespace yolk::hyper::prompts {
 

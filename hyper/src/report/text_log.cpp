@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "yolk/core/json.hpp"
-#include "yolk/hyper/text_report.hpp"
+#include "yolk/json.hpp"
+#include "yolk/prompts.hpp"
 
 namespace yolk::hyper {
 namespace {

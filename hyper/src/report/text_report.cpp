@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/text_report.hpp"
+#include "yolk/prompts.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 
 #include "ancestry.hpp"
 #include "fronts.hpp"
-#include "yolk/core/markup.hpp"
-#include "yolk/core/plot.hpp"
+#include "yolk/internal/core/markup.hpp"
+#include "yolk/internal/core/plot.hpp"
 
 namespace yolk::hyper {
 namespace {

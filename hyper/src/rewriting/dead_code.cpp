@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "graph_copy.hpp"
-#include "yolk/hyper/operations.hpp"
+#include "yolk/internal/hyper/operations.hpp"
 
 namespace yolk::hyper {
 namespace {

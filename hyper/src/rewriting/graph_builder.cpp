@@ -5,7 +5,7 @@
 
 #include "equations.hpp"
 #include "graph_copy.hpp"
-#include "yolk/hyper/model_calls.hpp"
+#include "yolk/models.hpp"
 
 namespace yolk::hyper {
 

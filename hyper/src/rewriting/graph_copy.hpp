@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "graph_queries.hpp"
-#include "yolk/hyper/transforms.hpp"
+#include "yolk/graph.hpp"
 
 namespace yolk::hyper {
 

@@ -7,9 +7,9 @@
 
 #include "article.hpp"
 #include "graph_copy.hpp"
-#include "yolk/hyper/executor.hpp"
-#include "yolk/hyper/operations.hpp"
-#include "yolk/hyper/schedule.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/internal/hyper/executor.hpp"
+#include "yolk/internal/hyper/operations.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "graph_copy.hpp"
 #include "valid_graph.hpp"
-#include "yolk/hyper/schedule.hpp"
+#include "yolk/graph.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -13,10 +13,10 @@
 #include <utility>
 
 #include "objective.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/core/writer_lock.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/core/writer_lock.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::hyper::prompts {
 namespace {

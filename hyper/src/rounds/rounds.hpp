@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "system_texts.hpp"
-#include "yolk/core/state_file.hpp"
-#include "yolk/hyper/optimize.hpp"
+#include "yolk/internal/core/state_file.hpp"
+#include "yolk/optimize.hpp"
 
 namespace yolk::hyper::prompts {
 

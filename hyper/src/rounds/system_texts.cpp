@@ -12,9 +12,9 @@
 #include "counts_in_force.hpp"
 #include "models_in_force.hpp"
 #include "objective.hpp"
-#include "yolk/core/hash.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/internal/core/hash.hpp"
+#include "yolk/json.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::hyper::prompts {
 namespace {

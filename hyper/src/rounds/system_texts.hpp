@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/hyper/text_search.hpp"
+#include "yolk/optimize.hpp"
+#include "yolk/prompts.hpp"
 
 namespace yolk::hyper::prompts {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/ablate.hpp"
+#include "yolk/ablate.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,8 +10,8 @@
 
 #include "models_in_force.hpp"
 #include "system_impl.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/philox.hpp"
+#include "yolk/internal/core/philox.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::hyper {
 namespace {

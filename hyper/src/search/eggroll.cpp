@@ -7,7 +7,7 @@
 
 #include "generations.hpp"
 #include "house_searches.hpp"
-#include "yolk/evolve/evolution.hpp"
+#include "yolk/evolution.hpp"
 
 namespace yolk::hyper {
 

@@ -11,8 +11,8 @@
 #include "host_view.hpp"
 #include "objective.hpp"
 #include "search_generations.hpp"
-#include "yolk/evolve/evolution.hpp"
-#include "yolk/evolve/schedule.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/internal/evolve/schedule.hpp"
 
 namespace yolk::hyper {
 

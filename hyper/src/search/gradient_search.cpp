@@ -14,7 +14,7 @@
 #include "generations.hpp"
 #include "gradient_graph.hpp"
 #include "house_searches.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "objective.hpp"
-#include "yolk/evolve/evolution.hpp"
+#include "yolk/evolution.hpp"
 
 namespace yolk::hyper {
 

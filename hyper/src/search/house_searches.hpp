@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "objective.hpp"
-#include "yolk/hyper/optimize.hpp"
+#include "yolk/optimize.hpp"
 
 namespace yolk::hyper {
 

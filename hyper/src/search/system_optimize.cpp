@@ -8,8 +8,8 @@
 #include "objective.hpp"
 #include "rounds.hpp"
 #include "system_impl.hpp"
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/hyper/system.hpp"
+#include "yolk/optimize.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper {
 

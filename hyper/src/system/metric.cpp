@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/metric.hpp"
+#include "yolk/internal/hyper/metric.hpp"
 #include "article.hpp"
 #include "caught.hpp"
 #include "mean_rewards.hpp"
 #include "numbers_reward.hpp"
 #include "traced_metric.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/hyper/traced_operations.hpp"
+#include "yolk/internal/hyper/traced_operations.hpp"
+#include "yolk/json.hpp"
 
 #include <fmt/format.h>
 

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "yolk/hyper/metric.hpp"
-#include "yolk/hyper/population.hpp"
+#include "yolk/internal/hyper/metric.hpp"
+#include "yolk/internal/hyper/population.hpp"
 
 namespace yolk::hyper {
 

@@ -11,8 +11,8 @@
 #include "evaluation.hpp"
 #include "example_view.hpp"
 #include "graph_copy.hpp"
-#include "yolk/hyper/control.hpp"
-#include "yolk/hyper/operations.hpp"
+#include "yolk/internal/hyper/control.hpp"
+#include "yolk/internal/hyper/operations.hpp"
 
 namespace yolk::hyper {
 namespace {

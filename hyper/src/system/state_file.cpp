@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/state_file.hpp"
+#include "yolk/internal/hyper/state_file.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
 #include "stored_parameters.hpp"
-#include "yolk/core/printable.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk::hyper {
 

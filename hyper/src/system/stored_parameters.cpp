@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "yolk/core/utf8.hpp"
+#include "yolk/internal/core/utf8.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <string_view>
 
-#include "yolk/core/state_file.hpp"
-#include "yolk/hyper/parameters.hpp"
+#include "yolk/internal/core/state_file.hpp"
+#include "yolk/internal/hyper/parameters.hpp"
 
 namespace yolk::hyper {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/system.hpp"
+#include "yolk/system.hpp"
 
 #include <fmt/format.h>
 
@@ -17,8 +17,8 @@
 #include "refresh.hpp"
 #include "system_impl.hpp"
 #include "tracer.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/hyper/operations.hpp"
+#include "yolk/internal/hyper/operations.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::hyper {
 namespace {

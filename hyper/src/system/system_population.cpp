@@ -16,7 +16,7 @@
 #include "scored_example.hpp"
 #include "system_impl.hpp"
 #include "valid_graph.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::hyper {
 namespace {

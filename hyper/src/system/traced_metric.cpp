@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "valid_graph.hpp"
-#include "yolk/hyper/control.hpp"
-#include "yolk/hyper/metric.hpp"
-#include "yolk/hyper/traced_operations.hpp"
+#include "yolk/internal/hyper/control.hpp"
+#include "yolk/internal/hyper/metric.hpp"
+#include "yolk/internal/hyper/traced_operations.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -2,7 +2,7 @@
 // Rewards over traced values.
 #pragma once
 
-#include "yolk/hyper/traced.hpp"
+#include "yolk/internal/hyper/traced.hpp"
 
 namespace yolk::hyper {
 

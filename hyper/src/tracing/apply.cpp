@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations on traced values: recorded where one of them is traced, computed at once otherwise.
 #include "tracer.hpp"
-#include "yolk/hyper/operations.hpp"
+#include "yolk/internal/hyper/operations.hpp"
 
 namespace yolk::hyper {
 namespace {

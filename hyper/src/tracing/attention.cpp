@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "tracer.hpp"
-#include "yolk/hyper/traced_layers.hpp"
+#include "yolk/internal/hyper/traced_layers.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/control.hpp"
+#include "yolk/internal/hyper/control.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "equations.hpp"
 #include "graph_queries.hpp"
 #include "tracer.hpp"
-#include "yolk/hyper/operations.hpp"
+#include "yolk/internal/hyper/operations.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/hyperfunction.hpp"
+#include "yolk/internal/hyper/hyperfunction.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include "example_view.hpp"
 #include "group_value.hpp"
 #include "tracer.hpp"
-#include "yolk/hyper/operations.hpp"
+#include "yolk/internal/hyper/operations.hpp"
 
 namespace yolk::hyper {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/traced.hpp"
+#include "yolk/internal/hyper/traced.hpp"
 
 #include <utility>
 

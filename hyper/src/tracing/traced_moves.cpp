@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "tracer.hpp"
-#include "yolk/hyper/traced_operations.hpp"
+#include "yolk/internal/hyper/traced_operations.hpp"
 
 namespace yolk::hyper {
 namespace {

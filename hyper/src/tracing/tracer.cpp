@@ -10,8 +10,8 @@
 #include "group_value.hpp"
 #include "outputs.hpp"
 #include "refresh.hpp"
-#include "yolk/hyper/control.hpp"
-#include "yolk/hyper/operations.hpp"
+#include "yolk/internal/hyper/control.hpp"
+#include "yolk/internal/hyper/operations.hpp"
 
 namespace yolk::hyper {
 namespace {

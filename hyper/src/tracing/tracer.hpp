@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "heard_calls.hpp"
-#include "yolk/hyper/graph.hpp"
-#include "yolk/hyper/hyperfunction.hpp"
-#include "yolk/hyper/population.hpp"
-#include "yolk/hyper/traced_operations.hpp"
+#include "yolk/internal/hyper/graph.hpp"
+#include "yolk/internal/hyper/hyperfunction.hpp"
+#include "yolk/internal/hyper/population.hpp"
+#include "yolk/internal/hyper/traced_operations.hpp"
 
 namespace yolk::hyper {
 

@@ -10,8 +10,8 @@
 #include "heard_calls.hpp"
 #include "tracer.hpp"
 #include "used_texts.hpp"
-#include "yolk/hyper/model_calls.hpp"
-#include "yolk/hyper/operations.hpp"
+#include "yolk/internal/hyper/operations.hpp"
+#include "yolk/models.hpp"
 
 namespace yolk::hyper {
 namespace {

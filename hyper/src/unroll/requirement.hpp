@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "yolk/hyper/graph.hpp"
+#include "yolk/internal/hyper/graph.hpp"
 
 namespace yolk::hyper::population {
 

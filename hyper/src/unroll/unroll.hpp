@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/hyper/graph.hpp"
-#include "yolk/hyper/population.hpp"
+#include "yolk/internal/hyper/graph.hpp"
+#include "yolk/internal/hyper/population.hpp"
 
 namespace yolk::hyper::population {
 

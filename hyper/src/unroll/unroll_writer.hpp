@@ -13,7 +13,7 @@
 
 #include "graph_copy.hpp"
 #include "unroll.hpp"
-#include "yolk/hyper/transforms.hpp"
+#include "yolk/graph.hpp"
 
 namespace yolk::hyper::population {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "yolk/hyper/value.hpp"
+#include "yolk/tensor.hpp"
 
 namespace yolk::hyper {
 

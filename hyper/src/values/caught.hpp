@@ -5,7 +5,7 @@
 #include <exception>
 #include <string>
 
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::hyper {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "yolk/primitives/reduce.hpp"
-#include "yolk/reference/twin.hpp"
+#include "yolk/reduce.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::hyper {
 

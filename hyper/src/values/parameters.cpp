@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/parameters.hpp"
+#include "yolk/internal/hyper/parameters.hpp"
 
 #include <fmt/format.h>
 
@@ -8,12 +8,12 @@
 #include <cmath>
 #include <ranges>
 
-#include "yolk/abi/noise.h"
-#include "yolk/core/hash.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/core/utf8.hpp"
-#include "yolk/primitives/parameters.hpp"
+#include "yolk/internal/abi/noise.h"
+#include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/core/utf8.hpp"
+#include "yolk/internal/primitives/parameters.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/hyper/plain_values.hpp"
+#include "yolk/internal/hyper/plain_values.hpp"
 
 #include <fmt/format.h>
 
-#include "yolk/core/json.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::hyper {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "with_extent.hpp"
-#include "yolk/hyper/value.hpp"
+#include "yolk/tensor.hpp"
 
 namespace yolk::hyper {
 namespace {

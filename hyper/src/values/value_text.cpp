@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "yolk/core/json.hpp"
-#include "yolk/hyper/value.hpp"
+#include "yolk/json.hpp"
+#include "yolk/tensor.hpp"
 
 namespace yolk::hyper {
 namespace {

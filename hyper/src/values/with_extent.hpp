@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/core/shape.hpp"
+#include "yolk/internal/core/shape.hpp"
 
 namespace yolk::hyper {
 

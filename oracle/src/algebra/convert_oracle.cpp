@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "yolk/oracle/convert.hpp"
+#include "yolk/internal/oracle/convert.hpp"
 
 namespace yolk::oracle {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "error_bounds.hpp"
-#include "yolk/reference/matrix_elements.hpp"
+#include "yolk/internal/reference/matrix_elements.hpp"
 
 namespace yolk::oracle {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "yolk/oracle/family.hpp"
-#include "yolk/primitives/covariance.hpp"
+#include "yolk/covariance.hpp"
+#include "yolk/internal/oracle/family.hpp"
 
 namespace yolk::oracle {
 

@@ -7,7 +7,7 @@
 
 #include "error_bounds.hpp"
 #include "exact_math_table.hpp"
-#include "yolk/abi/exact_math.h"
+#include "yolk/internal/abi/exact_math.h"
 
 namespace yolk::oracle {
 namespace {

@@ -2,8 +2,8 @@
 // The oracle of elementwise: one element in double precision, by the standard library.
 #pragma once
 
-#include "yolk/oracle/family.hpp"
-#include "yolk/primitives/elementwise.hpp"
+#include "yolk/elementwise.hpp"
+#include "yolk/internal/oracle/family.hpp"
 
 namespace yolk::oracle {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "yolk/oracle/family.hpp"
-#include "yolk/primitives/inverse_sqrt.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/inverse_sqrt.hpp"
 
 namespace yolk::oracle {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "yolk/oracle/family.hpp"
-#include "yolk/primitives/kronecker_precondition.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/kronecker_precondition.hpp"
 
 namespace yolk::oracle {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul_i8_oracle.hpp"
-#include "yolk/reference/matrix_elements.hpp"
+#include "yolk/internal/reference/matrix_elements.hpp"
 
 namespace yolk::oracle {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "yolk/oracle/element_oracle.hpp"
-#include "yolk/primitives/matmul_i8.hpp"
+#include "yolk/internal/oracle/element_oracle.hpp"
+#include "yolk/matmul_i8.hpp"
 
 namespace yolk::oracle {
 

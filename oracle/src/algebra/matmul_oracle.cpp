@@ -6,7 +6,7 @@
 
 #include "error_bounds.hpp"
 #include "exact_math_table.hpp"
-#include "yolk/reference/matrix_elements.hpp"
+#include "yolk/internal/reference/matrix_elements.hpp"
 
 namespace yolk::oracle {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "yolk/oracle/family.hpp"
-#include "yolk/primitives/matmul.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/matmul.hpp"
 
 namespace yolk::oracle {
 

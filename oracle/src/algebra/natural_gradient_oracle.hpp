@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "yolk/oracle/family.hpp"
-#include "yolk/primitives/natural_gradient.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/natural_gradient.hpp"
 
 namespace yolk::oracle {
 

@@ -11,8 +11,8 @@
 #include "half_values.hpp"
 #include "matmul_i8_oracle.hpp"
 #include "matmul_oracle.hpp"
-#include "yolk/reference/matrix_elements.hpp"
-#include "yolk/reference/twin.hpp"
+#include "yolk/internal/reference/matrix_elements.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::oracle {
 namespace {

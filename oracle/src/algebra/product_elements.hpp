@@ -9,11 +9,11 @@
 #include <span>
 #include <vector>
 
-#include "yolk/oracle/element_oracle.hpp"
-#include "yolk/oracle/family.hpp"
-#include "yolk/primitives/matmul.hpp"
-#include "yolk/primitives/matmul_i8.hpp"
-#include "yolk/reference/matrix_elements.hpp"
+#include "yolk/internal/oracle/element_oracle.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/reference/matrix_elements.hpp"
+#include "yolk/matmul.hpp"
+#include "yolk/matmul_i8.hpp"
 
 namespace yolk::oracle {
 

@@ -7,7 +7,7 @@
 #include <numbers>
 #include <utility>
 
-#include "yolk/abi/exact_math.h"
+#include "yolk/internal/abi/exact_math.h"
 
 namespace yolk::oracle {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "yolk/oracle/family.hpp"
+#include "yolk/internal/oracle/family.hpp"
 
 namespace yolk::oracle {
 

@@ -3,7 +3,7 @@
 
 #include <bit>
 
-#include "yolk/oracle/convert.hpp"
+#include "yolk/internal/oracle/convert.hpp"
 
 namespace yolk::oracle {
 namespace {

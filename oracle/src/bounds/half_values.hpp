@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "yolk/oracle/element_oracle.hpp"
-#include "yolk/primitives/float_format.hpp"
+#include "yolk/internal/oracle/element_oracle.hpp"
+#include "yolk/internal/primitives/float_format.hpp"
 
 namespace yolk::oracle {
 

@@ -5,8 +5,8 @@
 
 #include <limits>
 
-#include "yolk/oracle/convert.hpp"
-#include "yolk/reference/convert.hpp"
+#include "yolk/internal/oracle/convert.hpp"
+#include "yolk/internal/reference/convert.hpp"
 
 namespace yolk::oracle {
 

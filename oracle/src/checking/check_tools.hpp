@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/core/philox.hpp"
-#include "yolk/core/result.hpp"
-#include "yolk/oracle/check.hpp"
-#include "yolk/oracle/family.hpp"
-#include "yolk/oracle/guarded.hpp"
-#include "yolk/primitives/float_format.hpp"
-#include "yolk/runtime/recorder.hpp"
+#include "yolk/internal/core/philox.hpp"
+#include "yolk/internal/oracle/check.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/oracle/guarded.hpp"
+#include "yolk/internal/primitives/float_format.hpp"
+#include "yolk/internal/runtime/recorder.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::oracle {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/oracle/family.hpp"
+#include "yolk/internal/oracle/family.hpp"
 
 #include <fmt/format.h>
 
@@ -13,11 +13,11 @@
 #include "family_runs.hpp"
 #include "gpu_defaults.hpp"
 #include "sampled_proof.hpp"
-#include "yolk/core/hash.hpp"
-#include "yolk/core/host_work.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/problem_memory.hpp"
+#include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/core/host_work.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/problem_memory.hpp"
 
 namespace yolk::oracle {
 namespace {

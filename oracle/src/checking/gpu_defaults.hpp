@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "yolk/oracle/family.hpp"
-#include "yolk/runtime/device_info.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/runtime/device_info.hpp"
 
 namespace yolk::oracle {
 

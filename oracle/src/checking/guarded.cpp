@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/oracle/guarded.hpp"
+#include "yolk/internal/oracle/guarded.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "yolk/core/shape.hpp"
-#include "yolk/runtime/recorder.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/runtime/recorder.hpp"
 
 namespace yolk::oracle {
 namespace {

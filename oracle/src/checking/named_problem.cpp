@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/oracle/named_problem.hpp"
+#include "yolk/internal/oracle/named_problem.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "yolk/oracle/families.hpp"
+#include "yolk/internal/oracle/families.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/oracle/problem_memory.hpp"
+#include "yolk/internal/oracle/problem_memory.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "yolk/core/memory.hpp"
-#include "yolk/runtime/memory_type.hpp"
+#include "yolk/internal/core/memory.hpp"
+#include "yolk/internal/runtime/memory_type.hpp"
 
 namespace yolk::oracle {
 namespace {

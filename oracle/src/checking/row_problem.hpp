@@ -3,7 +3,7 @@
 #pragma once
 
 #include "row_inputs.hpp"
-#include "yolk/oracle/operation_problem.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
 
 namespace yolk::oracle {
 

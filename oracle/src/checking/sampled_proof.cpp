@@ -9,7 +9,7 @@
 
 #include "check_tools.hpp"
 #include "half_values.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "yolk/oracle/check.hpp"
-#include "yolk/oracle/element_oracle.hpp"
+#include "yolk/internal/oracle/check.hpp"
+#include "yolk/internal/oracle/element_oracle.hpp"
 
 namespace yolk::oracle {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "philox_oracle.hpp"
-#include "yolk/core/noise.hpp"
+#include "yolk/internal/core/noise.hpp"
 
 namespace yolk::oracle {
 

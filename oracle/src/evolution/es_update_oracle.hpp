@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "yolk/abi/fitness.h"
-#include "yolk/primitives/es_update.hpp"
+#include "yolk/es_update.hpp"
+#include "yolk/internal/abi/fitness.h"
 
 namespace yolk::oracle {
 

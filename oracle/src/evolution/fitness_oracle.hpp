@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "yolk/abi/fitness.h"
-#include "yolk/primitives/fitness.hpp"
+#include "yolk/fitness.hpp"
+#include "yolk/internal/abi/fitness.h"
 
 namespace yolk::oracle {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "check_tools.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/primitives/parameters.hpp"
-#include "yolk/reference/member_weights.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/primitives/parameters.hpp"
+#include "yolk/internal/reference/member_weights.hpp"
 
 namespace yolk::oracle {
 

@@ -6,9 +6,9 @@
 #include "matmul_oracle.hpp"
 #include "perturbation_oracle.hpp"
 #include "philox_oracle.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/oracle/perturbed_linear.hpp"
-#include "yolk/reference/member_weights.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/oracle/perturbed_linear.hpp"
+#include "yolk/internal/reference/member_weights.hpp"
 
 namespace yolk::oracle {
 

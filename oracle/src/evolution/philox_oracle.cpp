@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The noise of the oracles, written again from the paper: of the library's noise it knows the parts of a stream and
-// nothing else. It must call neither yolk/core/philox.hpp nor what kernels include.
+// nothing else. It must call neither yolk/internal/core/philox.hpp nor what kernels include.
 #include <bit>
 #include <cmath>
 

@@ -5,12 +5,13 @@
 #include <array>
 #include <cstdint>
 
-#include "yolk/core/noise.hpp"
+#include "yolk/internal/core/noise.hpp"
 
 namespace yolk::oracle {
 
-/// Philox4x32-10 by the paper's definition (Salmon et al. 2011, section 3.3), written apart from yolk/core/philox.hpp
-/// and from the kernels: products in 16-bit limbs, a closed-form key schedule, two lanes of left and right halves.
+/// Philox4x32-10 by the paper's definition (Salmon et al. 2011, section 3.3), written apart from
+/// yolk/internal/core/philox.hpp and from the kernels: products in 16-bit limbs, a closed-form key schedule, two lanes
+/// of left and right halves.
 [[nodiscard]] std::array<std::uint32_t, 4> philox_oracle(const std::array<std::uint32_t, 4>& counter,
                                                          const std::array<std::uint32_t, 2>& key);
 /// The words of a stream's block by it.

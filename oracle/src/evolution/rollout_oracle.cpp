@@ -5,8 +5,8 @@
 #include "error_bounds.hpp"
 #include "philox_oracle.hpp"
 #include "rollout_oracle.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/reference/member_weights.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/reference/member_weights.hpp"
 
 namespace yolk::oracle {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/primitives/rollout.hpp"
+#include "yolk/rollout.hpp"
 
 namespace yolk::oracle {
 

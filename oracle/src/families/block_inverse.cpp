@@ -8,10 +8,10 @@
 
 #include "block_inverse_oracle.hpp"
 #include "check_tools.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/block_inverse.hpp"
+#include "yolk/block_inverse.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
 
 namespace yolk::oracle {
 namespace {

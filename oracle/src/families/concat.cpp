@@ -3,9 +3,9 @@
 #include <array>
 
 #include "check_tools.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/concat.hpp"
+#include "yolk/concat.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -5,11 +5,11 @@
 #include <limits>
 
 #include "check_tools.hpp"
-#include "yolk/oracle/convert.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/convert.hpp"
-#include "yolk/reference/convert.hpp"
+#include "yolk/convert.hpp"
+#include "yolk/internal/oracle/convert.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/internal/reference/convert.hpp"
 
 namespace yolk::oracle {
 namespace {

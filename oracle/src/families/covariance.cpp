@@ -8,10 +8,10 @@
 
 #include "check_tools.hpp"
 #include "covariance_oracle.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/covariance.hpp"
-#include "yolk/reference/matrix_elements.hpp"
+#include "yolk/covariance.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/internal/reference/matrix_elements.hpp"
 
 namespace yolk::oracle {
 namespace {

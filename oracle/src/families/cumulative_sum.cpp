@@ -7,8 +7,8 @@
 #include "check_tools.hpp"
 #include "error_bounds.hpp"
 #include "row_problem.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/primitives/cumulative_sum.hpp"
+#include "yolk/cumulative_sum.hpp"
+#include "yolk/internal/oracle/families.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -10,9 +10,10 @@
 
 #include "check_tools.hpp"
 #include "philox_oracle.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/digest.hpp"
+#include "yolk/digest.hpp"
+#include "yolk/internal/abi/digest.h"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "check_tools.hpp"
 #include "elementwise_oracle.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/elementwise.hpp"
+#include "yolk/elementwise.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
 
 namespace yolk::oracle {
 namespace {

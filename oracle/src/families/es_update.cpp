@@ -9,12 +9,12 @@
 
 #include "check_tools.hpp"
 #include "es_update_oracle.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/es_update.hpp"
-#include "yolk/primitives/es_update_strips.hpp"
+#include "yolk/es_update.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/internal/primitives/es_update_strips.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -6,12 +6,12 @@
 
 #include "check_tools.hpp"
 #include "exact_math_table.hpp"
-#include "yolk/abi/exact_math.h"
-#include "yolk/core/shape.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
-#include "yolk/reference/exact_math.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/abi/exact_math.h"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/reference/exact_math.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk::oracle {
 

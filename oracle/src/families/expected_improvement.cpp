@@ -8,9 +8,9 @@
 
 #include "check_tools.hpp"
 #include "error_bounds.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/expected_improvement.hpp"
+#include "yolk/expected_improvement.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "check_tools.hpp"
 #include "fitness_oracle.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/fitness.hpp"
+#include "yolk/fitness.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
 
 namespace yolk::oracle {
 namespace {

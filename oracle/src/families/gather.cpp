@@ -7,9 +7,9 @@
 
 #include "check_tools.hpp"
 #include "ids.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/gather.hpp"
+#include "yolk/gather.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "check_tools.hpp"
 #include "inverse_sqrt_oracle.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/inverse_sqrt.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/inverse_sqrt.hpp"
 
 namespace yolk::oracle {
 namespace {

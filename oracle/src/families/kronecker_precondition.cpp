@@ -7,10 +7,10 @@
 
 #include "check_tools.hpp"
 #include "kronecker_precondition_oracle.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/block_inverse.hpp"
-#include "yolk/primitives/kronecker_precondition.hpp"
+#include "yolk/block_inverse.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/kronecker_precondition.hpp"
 
 namespace yolk::oracle {
 namespace {

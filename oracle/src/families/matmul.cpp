@@ -8,12 +8,12 @@
 #include "check_tools.hpp"
 #include "matmul_oracle.hpp"
 #include "product_elements.hpp"
-#include "yolk/oracle/convert.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/matmul.hpp"
-#include "yolk/reference/convert.hpp"
-#include "yolk/reference/matrix_elements.hpp"
+#include "yolk/internal/oracle/convert.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/internal/reference/convert.hpp"
+#include "yolk/internal/reference/matrix_elements.hpp"
+#include "yolk/matmul.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -6,10 +6,10 @@
 #include "check_tools.hpp"
 #include "matmul_i8_oracle.hpp"
 #include "product_elements.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/matmul_i8.hpp"
-#include "yolk/reference/matrix_elements.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/internal/reference/matrix_elements.hpp"
+#include "yolk/matmul_i8.hpp"
 
 namespace yolk::oracle {
 namespace {

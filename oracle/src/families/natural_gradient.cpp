@@ -6,9 +6,9 @@
 #include "check_tools.hpp"
 #include "natural_gradient_oracle.hpp"
 #include "row_inputs.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/natural_gradient.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/natural_gradient.hpp"
 
 namespace yolk::oracle {
 namespace {

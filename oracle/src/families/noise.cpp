@@ -5,9 +5,9 @@
 
 #include "check_tools.hpp"
 #include "philox_oracle.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/noise.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/noise.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -10,9 +10,9 @@
 #include "check_tools.hpp"
 #include "error_bounds.hpp"
 #include "row_inputs.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/normalize.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/normalize.hpp"
 
 namespace yolk::oracle {
 namespace {

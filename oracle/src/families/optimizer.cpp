@@ -10,10 +10,10 @@
 
 #include "check_tools.hpp"
 #include "error_bounds.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/optimizer.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/optimizer.hpp"
 
 namespace yolk::oracle {
 namespace {

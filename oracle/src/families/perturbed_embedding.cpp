@@ -11,10 +11,10 @@
 #include "error_bounds.hpp"
 #include "perturbation_oracle.hpp"
 #include "philox_oracle.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/perturbed_embedding.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/perturbed_embedding.hpp"
 
 namespace yolk::oracle {
 namespace {

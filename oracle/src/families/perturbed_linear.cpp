@@ -4,10 +4,10 @@
 #include <array>
 
 #include "check_tools.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/oracle/perturbed_linear.hpp"
-#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/internal/oracle/perturbed_linear.hpp"
+#include "yolk/perturbed_linear.hpp"
 
 namespace yolk::oracle {
 namespace {

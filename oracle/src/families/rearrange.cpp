@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "check_tools.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/rearrange.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/rearrange.hpp"
 
 namespace yolk::oracle {
 namespace {

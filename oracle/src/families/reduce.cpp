@@ -9,8 +9,8 @@
 #include "check_tools.hpp"
 #include "error_bounds.hpp"
 #include "row_problem.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/primitives/reduce.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/reduce.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -10,12 +10,12 @@
 #include "rollout_fast_check.hpp"
 #include "rollout_oracle.hpp"
 #include "rollout_steps_check.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/rollout.hpp"
-#include "yolk/reference/rollout_trace.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/internal/reference/rollout_trace.hpp"
+#include "yolk/rollout.hpp"
 
 namespace yolk::oracle {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rollout_fast_check.hpp"
-#include "yolk/reference/rollout_trace.hpp"
+#include "yolk/internal/reference/rollout_trace.hpp"
 
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "rollout_oracle.hpp"
-#include "yolk/oracle/family.hpp"
+#include "yolk/internal/oracle/family.hpp"
 
 namespace yolk::oracle {
 

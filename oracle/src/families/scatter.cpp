@@ -9,9 +9,9 @@
 #include "check_tools.hpp"
 #include "error_bounds.hpp"
 #include "ids.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/scatter.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/scatter.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -6,8 +6,8 @@
 #include "check_tools.hpp"
 #include "row_exponentials.hpp"
 #include "row_problem.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/primitives/softmax.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/softmax.hpp"
 
 namespace yolk::oracle {
 namespace {

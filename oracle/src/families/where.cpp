@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "check_tools.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/where.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/where.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/block_inverse.hpp"
+#include "yolk/block_inverse.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include "block_inverse_layout.hpp"
 #include "block_inverse_record.hpp"
 #include "operation_plan.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 

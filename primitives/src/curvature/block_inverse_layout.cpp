@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "plan_checks.hpp"
-#include "yolk/runtime/loop_budget.hpp"
+#include "yolk/internal/runtime/loop_budget.hpp"
 
 namespace yolk {
 

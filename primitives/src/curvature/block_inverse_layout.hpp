@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
-#include "yolk/abi/block_inverse.h"
-#include "yolk/core/result.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/primitives/block_inverse.hpp"
-#include "yolk/runtime/device.hpp"
+#include "yolk/block_inverse.hpp"
+#include "yolk/device.hpp"
+#include "yolk/internal/abi/block_inverse.h"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "plan_checks.hpp"
-#include "yolk/core/shape.hpp"
+#include "yolk/internal/core/shape.hpp"
 
 namespace yolk {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "block_inverse_layout.hpp"
-#include "yolk/abi/block_inverse.h"
-#include "yolk/primitives/block_inverse.hpp"
-#include "yolk/runtime/recorder.hpp"
+#include "yolk/block_inverse.hpp"
+#include "yolk/internal/abi/block_inverse.h"
+#include "yolk/internal/runtime/recorder.hpp"
 
 namespace yolk {
 

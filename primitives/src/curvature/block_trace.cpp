@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "row_plan.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "yolk/abi/block_trace.h"
-#include "yolk/primitives/row_config.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
+#include "yolk/device.hpp"
+#include "yolk/internal/abi/block_trace.h"
+#include "yolk/internal/primitives/row_config.hpp"
+#include "yolk/internal/runtime/recorder.hpp"
 
 namespace yolk {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/covariance.hpp"
+#include "yolk/covariance.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 #include "curvature_plan.hpp"
 #include "matmul_layout.hpp"
 #include "operation_plan.hpp"
-#include "yolk/abi/covariance.h"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/abi/covariance.h"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 

@@ -8,11 +8,11 @@
 
 #include "matmul_layout.hpp"
 #include "scratch_pieces.hpp"
-#include "yolk/core/result.hpp"
-#include "yolk/primitives/matmul.hpp"
-#include "yolk/runtime/buffer.hpp"
-#include "yolk/runtime/device_info.hpp"
-#include "yolk/runtime/tuning_space.hpp"
+#include "yolk/internal/runtime/buffer.hpp"
+#include "yolk/internal/runtime/device_info.hpp"
+#include "yolk/internal/runtime/tuning_space.hpp"
+#include "yolk/matmul.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/inverse_sqrt.hpp"
+#include "yolk/inverse_sqrt.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 #include "curvature_plan.hpp"
 #include "operation_plan.hpp"
 #include "row_plan.hpp"
-#include "yolk/abi/inverse_sqrt.h"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/abi/inverse_sqrt.h"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 

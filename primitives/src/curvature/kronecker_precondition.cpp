@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/kronecker_precondition.hpp"
+#include "yolk/kronecker_precondition.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,9 +9,9 @@
 #include "block_trace.hpp"
 #include "curvature_plan.hpp"
 #include "operation_plan.hpp"
-#include "yolk/abi/kronecker_precondition.h"
-#include "yolk/primitives/block_inverse.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/block_inverse.hpp"
+#include "yolk/internal/abi/kronecker_precondition.h"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 

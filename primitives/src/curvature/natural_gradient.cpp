@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/natural_gradient.hpp"
+#include "yolk/natural_gradient.hpp"
 
 #include <array>
 #include <utility>
 
 #include "operation_plan.hpp"
 #include "row_plan.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/es_update.hpp"
+#include "yolk/es_update.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,12 +12,12 @@
 #include "es_update_slices.hpp"
 #include "es_update_text.hpp"
 #include "operation_plan.hpp"
-#include "yolk/abi/es_update.h"
-#include "yolk/core/noise.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/primitives/rollout.hpp"
-#include "yolk/runtime/dispatcher.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/dispatcher.hpp"
+#include "yolk/internal/abi/es_update.h"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
+#include "yolk/rollout.hpp"
 
 namespace yolk {
 namespace {

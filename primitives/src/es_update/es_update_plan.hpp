@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "es_update_tiles.hpp"
-#include "yolk/abi/es_update.h"
-#include "yolk/abi/update_share.h"
-#include "yolk/primitives/es_update.hpp"
+#include "yolk/es_update.hpp"
+#include "yolk/internal/abi/es_update.h"
+#include "yolk/internal/abi/update_share.h"
 
 namespace yolk {
 

@@ -7,8 +7,8 @@
 
 #include "es_update_plan.hpp"
 #include "plan_checks.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/core/shape.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/core/shape.hpp"
 
 namespace yolk {
 namespace {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "yolk/abi/es_update.h"
-#include "yolk/core/shape.hpp"
-#include "yolk/runtime/loop_budget.hpp"
+#include "yolk/internal/abi/es_update.h"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/runtime/loop_budget.hpp"
 
 namespace yolk {
 namespace {

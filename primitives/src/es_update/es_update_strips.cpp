@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/es_update_strips.hpp"
+#include "yolk/internal/primitives/es_update_strips.hpp"
 
 #include <algorithm>
 #include <iterator>
 
-#include "yolk/abi/parameter_entry.h"
-#include "yolk/core/shape.hpp"
+#include "yolk/internal/abi/es_update.h"
+#include "yolk/internal/abi/parameter_entry.h"
+#include "yolk/internal/core/shape.hpp"
 
 namespace yolk {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "plan_checks.hpp"
-#include "yolk/primitives/rollout.hpp"
+#include "yolk/rollout.hpp"
 
 namespace yolk {
 namespace {

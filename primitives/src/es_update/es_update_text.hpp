@@ -2,8 +2,8 @@
 // The fields of es_update, of which `elements` and `rows` stand for a table.
 #pragma once
 
-#include "yolk/primitives/es_update.hpp"
-#include "yolk/primitives/fields.hpp"
+#include "yolk/es_update.hpp"
+#include "yolk/internal/primitives/fields.hpp"
 
 namespace yolk {
 

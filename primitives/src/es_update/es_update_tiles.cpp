@@ -5,7 +5,7 @@
 #include <iterator>
 #include <set>
 
-#include "yolk/core/shape.hpp"
+#include "yolk/internal/core/shape.hpp"
 
 namespace yolk {
 namespace {

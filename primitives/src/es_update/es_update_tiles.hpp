@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "yolk/abi/es_update.h"
-#include "yolk/primitives/parameters.hpp"
+#include "yolk/internal/abi/es_update.h"
+#include "yolk/internal/primitives/parameters.hpp"
 
 namespace yolk {
 
@@ -26,7 +26,7 @@ struct RankPass {
 
 struct TileLayout {
     std::vector<abi::es_update::ParameterEntry> entries;  ///< of the whole table; those of other passes have no tiles
-    std::vector<std::uint32_t> first_strips;              ///< of each entry (yolk/primitives/es_update_strips.hpp)
+    std::vector<std::uint32_t> first_strips;  ///< of each entry (yolk/internal/primitives/es_update_strips.hpp)
     std::uint32_t tile_blocks = 1;
     std::uint32_t tile_count = 0;
     std::uint32_t unit_count = 0;

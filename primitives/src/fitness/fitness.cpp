@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/fitness.hpp"
+#include "yolk/fitness.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 
 #include "fitness_steps.hpp"
 #include "operation_plan.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 namespace {

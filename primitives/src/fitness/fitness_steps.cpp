@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "yolk/core/shape.hpp"
-#include "yolk/runtime/loop_budget.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/runtime/loop_budget.hpp"
 
 namespace yolk {
 namespace {

@@ -6,8 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "yolk/core/result.hpp"
-#include "yolk/primitives/fitness.hpp"
+#include "yolk/fitness.hpp"
+#include "yolk/internal/abi/fitness.h"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

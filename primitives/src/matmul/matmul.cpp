@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/matmul.hpp"
+#include "yolk/matmul.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,11 +11,11 @@
 #include "matmul_formats.hpp"
 #include "matmul_layout.hpp"
 #include "operation_plan.hpp"
-#include "yolk/abi/matmul.h"
-#include "yolk/core/shape.hpp"
-#include "yolk/primitives/convert.hpp"
-#include "yolk/runtime/loop_budget.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/convert.hpp"
+#include "yolk/internal/abi/matmul.h"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/runtime/loop_budget.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 

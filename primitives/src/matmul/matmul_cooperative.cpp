@@ -6,8 +6,8 @@
 
 #include "matmul_for_gpus.hpp"
 #include "staged_operand.hpp"
-#include "yolk/runtime/loop_budget.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/runtime/loop_budget.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 

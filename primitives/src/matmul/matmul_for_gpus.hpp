@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "yolk/primitives/matmul.hpp"
-#include "yolk/runtime/device_info.hpp"
+#include "yolk/internal/runtime/device_info.hpp"
+#include "yolk/matmul.hpp"
 
 namespace yolk {
 

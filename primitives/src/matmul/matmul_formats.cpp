@@ -2,7 +2,7 @@
 #include "matmul_formats.hpp"
 
 #include "matmul_cooperative.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "yolk/abi/matmul.h"
-#include "yolk/primitives/matmul.hpp"
-#include "yolk/runtime/low_precision.hpp"
-#include "yolk/shaders/kernel.hpp"
+#include "yolk/internal/abi/matmul.h"
+#include "yolk/internal/runtime/low_precision.hpp"
+#include "yolk/internal/shaders/kernel.hpp"
+#include "yolk/matmul.hpp"
 
 namespace yolk {
 

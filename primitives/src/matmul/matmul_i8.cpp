@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/matmul_i8.hpp"
+#include "yolk/matmul_i8.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,10 +9,10 @@
 
 #include "matmul_i8_units.hpp"
 #include "operation_plan.hpp"
-#include "yolk/abi/matmul_i8.h"
-#include "yolk/core/shape.hpp"
-#include "yolk/runtime/loop_budget.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/abi/matmul_i8.h"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/runtime/loop_budget.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 

@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "yolk/abi/matmul_i8.h"
-#include "yolk/primitives/matmul_i8.hpp"
-#include "yolk/runtime/low_precision.hpp"
-#include "yolk/shaders/kernel.hpp"
+#include "yolk/internal/abi/matmul_i8.h"
+#include "yolk/internal/runtime/low_precision.hpp"
+#include "yolk/internal/shaders/kernel.hpp"
+#include "yolk/matmul_i8.hpp"
 
 namespace yolk {
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "yolk/abi/matmul.h"
-#include "yolk/abi/matmul_staging.h"
-#include "yolk/core/shape.hpp"
+#include "yolk/internal/abi/matmul.h"
+#include "yolk/internal/abi/matmul_staging.h"
+#include "yolk/internal/core/shape.hpp"
 
 namespace yolk {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plan_checks.hpp"
-#include "yolk/primitives/matmul.hpp"
+#include "yolk/matmul.hpp"
 
 namespace yolk {
 

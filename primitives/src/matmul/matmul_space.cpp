@@ -11,8 +11,8 @@
 #include "matmul_for_gpus.hpp"
 #include "matmul_formats.hpp"
 #include "matmul_layout.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/primitives/matmul.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/matmul.hpp"
 
 namespace yolk {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/convert.hpp"
+#include "yolk/convert.hpp"
 
 #include <array>
 
 #include "operation_plan.hpp"
 #include "streaming_default.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/cumulative_sum.hpp"
+#include "yolk/cumulative_sum.hpp"
 
 #include <array>
 #include <utility>
 
 #include "operation_plan.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 namespace {

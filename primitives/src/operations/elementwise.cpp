@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/elementwise.hpp"
+#include "yolk/elementwise.hpp"
 
 #include <array>
 #include <cmath>
 
 #include "operation_plan.hpp"
 #include "streaming_default.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/expected_improvement.hpp"
+#include "yolk/expected_improvement.hpp"
 
 #include <algorithm>
 #include <array>
 
 #include "operation_plan.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/gather.hpp"
+#include "yolk/gather.hpp"
 
 #include <array>
 
 #include "operation_plan.hpp"
 #include "streaming_default.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/noise.hpp"
+#include "yolk/noise.hpp"
 
 #include <array>
 
 #include "operation_plan.hpp"
 #include "streaming_default.hpp"
-#include "yolk/core/check.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/core/check.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 namespace {

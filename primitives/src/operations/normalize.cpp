@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/normalize.hpp"
+#include "yolk/normalize.hpp"
 
 #include <array>
 
 #include "operation_plan.hpp"
 #include "row_plan.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/optimizer.hpp"
+#include "yolk/optimizer.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "operation_plan.hpp"
-#include "yolk/abi/optimizer.h"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/abi/optimizer.h"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 namespace {

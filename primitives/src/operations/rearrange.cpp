@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/rearrange.hpp"
+#include "yolk/rearrange.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 #include "rearrange_fields.hpp"
 #include "rearrange_layout.hpp"
 #include "streaming_default.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 namespace {

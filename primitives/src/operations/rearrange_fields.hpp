@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "yolk/primitives/fields.hpp"
-#include "yolk/primitives/rearrange.hpp"
+#include "yolk/internal/primitives/fields.hpp"
+#include "yolk/rearrange.hpp"
 
 namespace yolk {
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "yolk/primitives/rearrange.hpp"
+#include "yolk/rearrange.hpp"
 
 namespace yolk {
 

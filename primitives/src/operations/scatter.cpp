@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/scatter.hpp"
+#include "yolk/scatter.hpp"
 
 #include <algorithm>
 #include <array>
 
 #include "operation_plan.hpp"
-#include "yolk/runtime/loop_budget.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/runtime/loop_budget.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 namespace {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/perturbed_embedding.hpp"
+#include "yolk/perturbed_embedding.hpp"
 
 #include <array>
 #include <cmath>
 
 #include "operation_plan.hpp"
 #include "perturbed_linear_shape.hpp"
-#include "yolk/core/check.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/core/shape.hpp"
 #include "yolk/exact/exact_math.h"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/core/check.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/perturbed_linear.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,13 +12,13 @@
 #include "operation_plan.hpp"
 #include "perturbed_linear_layout.hpp"
 #include "perturbed_linear_space.hpp"
-#include "yolk/abi/perturbed_linear.h"
-#include "yolk/core/check.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/core/shape.hpp"
 #include "yolk/exact/exact_math.h"
-#include "yolk/runtime/loop_budget.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/abi/perturbed_linear.h"
+#include "yolk/internal/core/check.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/runtime/loop_budget.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 

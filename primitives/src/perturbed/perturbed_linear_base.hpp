@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "yolk/primitives/matmul.hpp"
-#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/matmul.hpp"
+#include "yolk/perturbed_linear.hpp"
 
 namespace yolk {
 

@@ -5,8 +5,8 @@
 
 #include "matmul_layout.hpp"
 #include "plan_checks.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/runtime/loop_budget.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/runtime/loop_budget.hpp"
 
 namespace yolk {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "perturbed_linear_base.hpp"
 #include "perturbed_linear_shape.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/primitives/perturbed_linear.hpp"
-#include "yolk/runtime/device.hpp"
+#include "yolk/device.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/perturbed_linear.hpp"
 
 namespace yolk {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/perturbed_linear.hpp"
 
 namespace yolk {
 

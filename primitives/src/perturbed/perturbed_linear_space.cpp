@@ -11,9 +11,9 @@
 #include "perturbed_linear_shape.hpp"
 #include "perturbed_linear_space.hpp"
 #include "plan_checks.hpp"
-#include "yolk/abi/perturbed_linear.h"
-#include "yolk/core/shape.hpp"
-#include "yolk/runtime/low_precision.hpp"
+#include "yolk/internal/abi/perturbed_linear.h"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/runtime/low_precision.hpp"
 
 namespace yolk {
 namespace {

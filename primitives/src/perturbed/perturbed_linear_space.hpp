@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "yolk/core/result.hpp"
-#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/perturbed_linear.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/perturbed_vector.hpp"
+#include "yolk/perturbed_vector.hpp"
 
 #include <array>
 #include <cmath>
 
 #include "operation_plan.hpp"
-#include "yolk/core/check.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/core/shape.hpp"
 #include "yolk/exact/exact_math.h"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/core/check.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 namespace {

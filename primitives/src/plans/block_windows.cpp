@@ -7,7 +7,7 @@
 #include <numeric>
 #include <string>
 
-#include "yolk/core/shape.hpp"
+#include "yolk/internal/core/shape.hpp"
 
 namespace yolk {
 namespace {

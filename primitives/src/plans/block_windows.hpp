@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <span>
 
-#include "yolk/core/result.hpp"
-#include "yolk/runtime/buffer.hpp"
-#include "yolk/runtime/device.hpp"
+#include "yolk/device.hpp"
+#include "yolk/internal/runtime/buffer.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/clock_warm_up.hpp"
+#include "yolk/internal/primitives/clock_warm_up.hpp"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <utility>
 
-#include "yolk/abi/limits.h"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/abi/limits.h"
+#include "yolk/internal/runtime/recorder.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 namespace {

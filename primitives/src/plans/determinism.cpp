@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/determinism.hpp"
+#include "yolk/internal/primitives/determinism.hpp"
 
 namespace yolk {
 

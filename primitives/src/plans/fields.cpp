@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/fields.hpp"
+#include "yolk/internal/primitives/fields.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/limits.hpp"
+#include "yolk/limits.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "plan_checks.hpp"
-#include "yolk/abi/limits.h"
-#include "yolk/abi/matmul.h"
-#include "yolk/core/shape.hpp"
-#include "yolk/runtime/low_precision.hpp"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/abi/limits.h"
+#include "yolk/internal/abi/matmul.h"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/runtime/low_precision.hpp"
+#include "yolk/internal/runtime/recorder.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 namespace {

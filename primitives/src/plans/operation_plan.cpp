@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "yolk/core/shape.hpp"
+#include "yolk/internal/core/shape.hpp"
 
 namespace yolk {
 

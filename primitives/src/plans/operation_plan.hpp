@@ -15,8 +15,8 @@
 #include "plan_checks.hpp"
 #include "scratch_pieces.hpp"
 #include "tuned_plan.hpp"
-#include "yolk/primitives/float_format.hpp"
-#include "yolk/primitives/operation.hpp"
+#include "yolk/internal/primitives/float_format.hpp"
+#include "yolk/internal/primitives/operation.hpp"
 
 namespace yolk {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/parameters.hpp"
+#include "yolk/internal/primitives/parameters.hpp"
 
 #include <unordered_set>
 
-#include "yolk/core/noise.hpp"
+#include "yolk/internal/core/noise.hpp"
 
 namespace yolk {
 

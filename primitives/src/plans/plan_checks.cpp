@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
-#include "yolk/core/shape.hpp"
-#include "yolk/runtime/probe.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/runtime/probe.hpp"
 
 namespace yolk {
 

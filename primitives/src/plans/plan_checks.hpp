@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "yolk/core/result.hpp"
-#include "yolk/primitives/parameters.hpp"
-#include "yolk/runtime/buffer.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
+#include "yolk/device.hpp"
+#include "yolk/internal/primitives/parameters.hpp"
+#include "yolk/internal/runtime/buffer.hpp"
+#include "yolk/internal/runtime/recorder.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 
@@ -65,9 +65,9 @@ struct NeededView {
                        std::span(outputs.begin(), outputs.size()));
 }
 
-/// What the loops of one invocation may cost in all, by the rules of yolk/runtime/loop_budget.hpp; the largest number
-/// where the device has no such limit. Probes the device if nobody has (yolk/runtime/probe.hpp), because exceeding the
-/// limit gives wrong results without a message.
+/// What the loops of one invocation may cost in all, by the rules of yolk/internal/runtime/loop_budget.hpp; the largest
+/// number where the device has no such limit. Probes the device if nobody has (yolk/internal/runtime/probe.hpp),
+/// because exceeding the limit gives wrong results without a message.
 [[nodiscard]] Result<std::uint64_t> loop_budget(const Device& device);
 
 /// Error: elements are loaded four at a time of rows of `columns` that four does not divide.

@@ -2,8 +2,8 @@
 #include "row_plan.hpp"
 
 #include "plan_checks.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/runtime/loop_budget.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/runtime/loop_budget.hpp"
 
 namespace yolk {
 

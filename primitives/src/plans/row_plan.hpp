@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "yolk/core/result.hpp"
-#include "yolk/primitives/operation.hpp"
-#include "yolk/primitives/row_config.hpp"
-#include "yolk/primitives/row_vector.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/runtime/tuning_space.hpp"
+#include "yolk/device.hpp"
+#include "yolk/internal/primitives/operation.hpp"
+#include "yolk/internal/primitives/row_config.hpp"
+#include "yolk/internal/primitives/row_vector.hpp"
+#include "yolk/internal/runtime/recorder.hpp"
+#include "yolk/internal/runtime/tuning_space.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

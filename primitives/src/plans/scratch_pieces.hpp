@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "yolk/core/shape.hpp"
-#include "yolk/runtime/buffer.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/runtime/buffer.hpp"
 
 namespace yolk {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "yolk/runtime/device_info.hpp"
+#include "yolk/internal/runtime/device_info.hpp"
 
 namespace yolk {
 

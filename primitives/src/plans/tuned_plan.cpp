@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "yolk/primitives/alternatives.hpp"
+#include "yolk/internal/primitives/alternatives.hpp"
 
 namespace yolk {
 namespace {

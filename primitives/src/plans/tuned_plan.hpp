@@ -4,12 +4,12 @@
 
 #include <cstdint>
 
-#include "yolk/core/result.hpp"
-#include "yolk/primitives/alternatives.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/shape_requests.hpp"
-#include "yolk/runtime/tuning_space.hpp"
-#include "yolk/runtime/tuning_table.hpp"
+#include "yolk/device.hpp"
+#include "yolk/internal/primitives/alternatives.hpp"
+#include "yolk/internal/runtime/shape_requests.hpp"
+#include "yolk/internal/runtime/tuning_space.hpp"
+#include "yolk/internal/runtime/tuning_table.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

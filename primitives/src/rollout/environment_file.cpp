@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/environment_file.hpp"
+#include "yolk/environment.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string_view>
 
-#include "yolk/core/file.hpp"
-#include "yolk/core/hash.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/shaders/environment_compiler.hpp"
+#include "yolk/internal/abi/rollout.h"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/shaders/environment_compiler.hpp"
 
 namespace yolk {
 

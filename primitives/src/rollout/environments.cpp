@@ -4,8 +4,8 @@
 #include <array>
 #include <string>
 
-#include "yolk/primitives/environment_file.hpp"
-#include "yolk/shaders/environments.hpp"
+#include "yolk/environment.hpp"
+#include "yolk/internal/shaders/environments.hpp"
 
 namespace yolk {
 

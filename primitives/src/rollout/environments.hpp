@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The registry of environments with their kernels, from the generated yolk/shaders/environments.hpp.
+// The registry of environments with their kernels, from the generated yolk/internal/shaders/environments.hpp.
 #pragma once
 
-#include "yolk/core/result.hpp"
-#include "yolk/primitives/rollout.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
+#include "yolk/result.hpp"
+#include "yolk/rollout.hpp"
 
 namespace yolk {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "yolk/primitives/rollout.hpp"
+#include "yolk/rollout.hpp"
 
 namespace yolk {
 

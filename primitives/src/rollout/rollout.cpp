@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/rollout.hpp"
+#include "yolk/rollout.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,9 +12,9 @@
 
 #include "operation_plan.hpp"
 #include "rollout_layout.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/core/shape.hpp"
 #include "yolk/exact/exact_math.h"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/core/shape.hpp"
 
 namespace yolk {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "plan_checks.hpp"
-#include "yolk/core/noise.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/runtime/loop_budget.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/runtime/loop_budget.hpp"
 
 namespace yolk {
 

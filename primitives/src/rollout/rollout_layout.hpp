@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "environments.hpp"
-#include "yolk/abi/rollout.h"
-#include "yolk/core/result.hpp"
-#include "yolk/primitives/rollout.hpp"
-#include "yolk/runtime/device_info.hpp"
-#include "yolk/shaders/kernel.hpp"
+#include "yolk/internal/abi/rollout.h"
+#include "yolk/internal/runtime/device_info.hpp"
+#include "yolk/internal/shaders/kernel.hpp"
+#include "yolk/result.hpp"
+#include "yolk/rollout.hpp"
 
 namespace yolk {
 

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "yolk/primitives/float_format.hpp"
-#include "yolk/reference/convert.hpp"
-#include "yolk/reference/twin.hpp"
+#include "yolk/internal/primitives/float_format.hpp"
+#include "yolk/internal/reference/convert.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::reference {
 

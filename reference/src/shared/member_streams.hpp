@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "yolk/core/noise.hpp"
-#include "yolk/primitives/parameters.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/primitives/parameters.hpp"
 
 namespace yolk::reference {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "yolk/reference/twin.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk::reference {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <span>
 
-#include "yolk/reference/twin.hpp"
+#include "yolk/twin.hpp"
 
 namespace yolk {
 struct BlockInverseDesc;

@@ -5,8 +5,9 @@
 #include <cstddef>
 
 #include "twin_source.hpp"
+#include "yolk/block_inverse.hpp"
 #include "yolk/exact/block_scaling.h"
-#include "yolk/primitives/block_inverse.hpp"
+#include "yolk/internal/abi/block_inverse.h"
 
 namespace yolk::reference {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/concat.hpp"
+#include "yolk/concat.hpp"
 
 #include "twin_source.hpp"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/reference/convert.hpp"
+#include "yolk/internal/reference/convert.hpp"
 
 #include <bit>
 
 #include "format_floats.hpp"
 #include "twin_source.hpp"
+#include "yolk/convert.hpp"
 #include "yolk/exact/exact_half.h"
-#include "yolk/primitives/convert.hpp"
 
 namespace yolk::reference {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/covariance.hpp"
+#include "yolk/covariance.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 #include "row_twin.hpp"
 #include "twin_source.hpp"
 #include "yolk/exact/exact_math.h"
-#include "yolk/primitives/matmul.hpp"
-#include "yolk/reference/matrix_elements.hpp"
+#include "yolk/internal/reference/matrix_elements.hpp"
+#include "yolk/matmul.hpp"
 
 namespace yolk::reference {
 

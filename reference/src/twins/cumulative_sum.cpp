@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/cumulative_sum.hpp"
+#include "yolk/cumulative_sum.hpp"
 
 #include <algorithm>
 #include <cmath>

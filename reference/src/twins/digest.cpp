@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/digest.hpp"
+#include "yolk/digest.hpp"
 
 #include <algorithm>
 
 #include "twin_source.hpp"
-#include "yolk/core/philox.hpp"
+#include "yolk/internal/abi/digest.h"
+#include "yolk/internal/core/philox.hpp"
 
 namespace yolk::reference {
 namespace {

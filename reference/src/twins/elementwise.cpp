@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/elementwise.hpp"
+#include "yolk/elementwise.hpp"
 
 #include <bit>
 

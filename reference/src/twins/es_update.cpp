@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/es_update.hpp"
+#include "yolk/es_update.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 #include "member_streams.hpp"
 #include "twin_source.hpp"
 #include "yolk/exact/exact_math.h"
-#include "yolk/primitives/es_update_strips.hpp"
-#include "yolk/reference/update_gradient.hpp"
+#include "yolk/internal/primitives/es_update_strips.hpp"
+#include "yolk/internal/reference/update_gradient.hpp"
 
 namespace yolk::reference {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/reference/exact_math.hpp"
+#include "yolk/internal/reference/exact_math.hpp"
 
-#include "yolk/abi/exact_math.h"
 #include "yolk/exact/exact_activations.h"
 #include "yolk/exact/exact_log.h"
+#include "yolk/internal/abi/exact_math.h"
 
 namespace yolk::reference {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/expected_improvement.hpp"
+#include "yolk/expected_improvement.hpp"
 
 #include "twin_source.hpp"
 #include "yolk/exact/exact_improvement.h"

@@ -8,10 +8,10 @@
 #include <numeric>
 
 #include "twin_source.hpp"
-#include "yolk/core/shape.hpp"
 #include "yolk/exact/exact_math.h"
-#include "yolk/primitives/fitness.hpp"
-#include "yolk/reference/fitness_summary.hpp"
+#include "yolk/fitness.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/reference/fitness_summary.hpp"
 
 namespace yolk::reference {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/reference/fitness_summary.hpp"
+#include "yolk/internal/reference/fitness_summary.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/gather.hpp"
+#include "yolk/gather.hpp"
 
 #include <algorithm>
 

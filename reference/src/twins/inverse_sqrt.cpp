@@ -7,8 +7,8 @@
 #include "row_twin.hpp"
 #include "twin_source.hpp"
 #include "yolk/exact/exact_math.h"
-#include "yolk/primitives/inverse_sqrt.hpp"
-#include "yolk/primitives/matmul.hpp"
+#include "yolk/inverse_sqrt.hpp"
+#include "yolk/matmul.hpp"
 
 namespace yolk::reference {
 namespace {

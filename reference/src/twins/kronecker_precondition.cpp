@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/kronecker_precondition.hpp"
+#include "yolk/kronecker_precondition.hpp"
 
 #include <cmath>
 #include <limits>
@@ -7,9 +7,9 @@
 
 #include "row_twin.hpp"
 #include "twin_source.hpp"
+#include "yolk/block_inverse.hpp"
 #include "yolk/exact/exact_math.h"
-#include "yolk/primitives/block_inverse.hpp"
-#include "yolk/primitives/matmul.hpp"
+#include "yolk/matmul.hpp"
 
 namespace yolk::reference {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/matmul.hpp"
+#include "yolk/matmul.hpp"
 
 #include "format_floats.hpp"
 #include "twin_source.hpp"
 #include "yolk/exact/exact_activations.h"
-#include "yolk/reference/matrix_elements.hpp"
+#include "yolk/internal/reference/matrix_elements.hpp"
 
 namespace yolk::reference {
 

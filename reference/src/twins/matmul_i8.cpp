@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/matmul_i8.hpp"
+#include "yolk/matmul_i8.hpp"
 
 #include "twin_source.hpp"
-#include "yolk/reference/matrix_elements.hpp"
+#include "yolk/internal/reference/matrix_elements.hpp"
 
 namespace yolk::reference {
 

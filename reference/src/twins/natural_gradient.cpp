@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/natural_gradient.hpp"
+#include "yolk/natural_gradient.hpp"
 
 #include <cstddef>
 #include <span>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/noise.hpp"
+#include "yolk/noise.hpp"
 
 #include <bit>
 
 #include "member_streams.hpp"
 #include "twin_source.hpp"
-#include "yolk/abi/noise.h"
+#include "yolk/internal/abi/noise.h"
 
 namespace yolk::reference {
 

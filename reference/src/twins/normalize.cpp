@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/normalize.hpp"
+#include "yolk/normalize.hpp"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/optimizer.hpp"
+#include "yolk/optimizer.hpp"
 
 #include <algorithm>
 #include <cmath>

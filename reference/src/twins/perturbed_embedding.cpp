@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/perturbed_embedding.hpp"
+#include "yolk/perturbed_embedding.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "out_of_range.hpp"
 #include "twin_source.hpp"
 #include "yolk/exact/exact_math.h"
-#include "yolk/reference/member_weights.hpp"
+#include "yolk/internal/reference/member_weights.hpp"
 
 namespace yolk::reference {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/perturbed_linear.hpp"
 
 #include <cmath>
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include "twin_source.hpp"
 #include "yolk/exact/exact_activations.h"
 #include "yolk/exact/exact_math.h"
-#include "yolk/reference/member_weights.hpp"
+#include "yolk/internal/reference/member_weights.hpp"
 
 namespace yolk::reference {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/perturbed_vector.hpp"
+#include "yolk/perturbed_vector.hpp"
 
 #include <cmath>
 
 #include "member_streams.hpp"
 #include "twin_source.hpp"
 #include "yolk/exact/exact_math.h"
-#include "yolk/reference/member_weights.hpp"
+#include "yolk/internal/reference/member_weights.hpp"
 
 namespace yolk::reference {
 

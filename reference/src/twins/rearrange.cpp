@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/rearrange.hpp"
+#include "yolk/rearrange.hpp"
 
 #include <bit>
 

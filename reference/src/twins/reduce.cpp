@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/reduce.hpp"
+#include "yolk/reduce.hpp"
 
 #include <bit>
 #include <cmath>

@@ -10,9 +10,9 @@
 #include "member_streams.hpp"
 #include "twin_source.hpp"
 #include "yolk/exact/exact_math.h"
-#include "yolk/primitives/rollout.hpp"
-#include "yolk/reference/rollout_trace.hpp"
-#include "yolk/shaders/environments.hpp"
+#include "yolk/internal/reference/rollout_trace.hpp"
+#include "yolk/internal/shaders/environments.hpp"
+#include "yolk/rollout.hpp"
 
 namespace yolk::reference {
 

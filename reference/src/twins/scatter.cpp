@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/scatter.hpp"
+#include "yolk/scatter.hpp"
 
 #include <bit>
 

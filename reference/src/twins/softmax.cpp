@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/softmax.hpp"
+#include "yolk/softmax.hpp"
 
 #include "row_exponentials.hpp"
 #include "twin_source.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/where.hpp"
+#include "yolk/where.hpp"
 
 #include "twin_source.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda_interop.hpp in a build that found no CUDA headers: nothing can be opened, so nothing else is ever called.
+// cuda.hpp in a build that found no CUDA headers: nothing can be opened, so nothing else is ever called.
 #include <cstdlib>
 
-#include "yolk/runtime/cuda_interop.hpp"
+#include "yolk/cuda.hpp"
 
 namespace yolk {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/cuda_interop.hpp"
+#include "yolk/cuda.hpp"
 
 #include <fmt/format.h>
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "yolk/core/result.hpp"
-#include "yolk/runtime/device_info.hpp"
-#include "yolk/runtime/shared_memory.hpp"
+#include "yolk/internal/runtime/device_info.hpp"
+#include "yolk/result.hpp"
+#include "yolk/shared_memory.hpp"
 
 namespace yolk {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "descriptor_pools.hpp"
-#include "yolk/runtime/device.hpp"
+#include "yolk/device.hpp"
 
 namespace yolk {
 

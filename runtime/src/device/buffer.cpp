@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/buffer.hpp"
+#include "yolk/internal/runtime/buffer.hpp"
 
 #include <fmt/format.h>
 

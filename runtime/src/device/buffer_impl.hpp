@@ -10,8 +10,8 @@
 
 #include "buffer_usage.hpp"
 #include "memory_blocks.hpp"
-#include "yolk/runtime/buffer.hpp"
-#include "yolk/runtime/device.hpp"
+#include "yolk/device.hpp"
+#include "yolk/internal/runtime/buffer.hpp"
 
 namespace yolk {
 

@@ -2,7 +2,7 @@
 // Checks of views: pure but for the sizes, labels and handles of the buffers.
 
 #include "buffer_impl.hpp"
-#include "yolk/runtime/buffer.hpp"
+#include "yolk/internal/runtime/buffer.hpp"
 
 namespace yolk {
 

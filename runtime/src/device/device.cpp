@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/device.hpp"
+#include "yolk/device.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,8 +10,8 @@
 #include "buffer_impl.hpp"
 #include "device_impl.hpp"
 #include "instance_impl.hpp"
-#include "yolk/runtime/device_selection.hpp"
-#include "yolk/runtime/hang_limit.hpp"
+#include "yolk/internal/runtime/device_selection.hpp"
+#include "yolk/internal/runtime/hang_limit.hpp"
 
 namespace yolk {
 

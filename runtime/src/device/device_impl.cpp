@@ -13,8 +13,8 @@
 #include "physical_device_info.hpp"
 #include "sharing_support.hpp"
 #include "vk_result.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/runtime/queue_family.hpp"
+#include "yolk/internal/runtime/queue_family.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk {
 namespace {

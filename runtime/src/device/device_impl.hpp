@@ -16,8 +16,8 @@
 #include "memory_blocks.hpp"
 #include "pipeline_cache.hpp"
 #include "timeline_progress.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/shape_requests.hpp"
+#include "yolk/device.hpp"
+#include "yolk/internal/runtime/shape_requests.hpp"
 
 namespace yolk {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "yolk/runtime/dispatcher.hpp"
+#include "yolk/dispatcher.hpp"
 
 namespace yolk {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/shape_requests.hpp"
+#include "yolk/internal/runtime/shape_requests.hpp"
 
 #include <tuple>
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "yolk/runtime/device_info.hpp"
+#include "yolk/internal/runtime/device_info.hpp"
 
 namespace yolk {
 

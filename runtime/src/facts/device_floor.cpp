@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "yolk/runtime/device_selection.hpp"
-#include "yolk/runtime/low_precision.hpp"
+#include "yolk/internal/runtime/device_selection.hpp"
+#include "yolk/internal/runtime/low_precision.hpp"
 
 namespace yolk {
 namespace {

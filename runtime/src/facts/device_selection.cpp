@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/device_selection.hpp"
+#include "yolk/internal/runtime/device_selection.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/instance.hpp"
+#include "yolk/internal/runtime/instance.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 #include "instance_messages.hpp"
 #include "physical_device_info.hpp"
 #include "vk_list.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk {
 namespace {

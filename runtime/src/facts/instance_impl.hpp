@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "yolk/runtime/instance.hpp"
+#include "yolk/internal/runtime/instance.hpp"
 
 namespace yolk {
 

@@ -2,7 +2,7 @@
 #include "instance_messages.hpp"
 
 #include "instance_impl.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk {
 namespace {

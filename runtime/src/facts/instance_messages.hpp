@@ -4,7 +4,7 @@
 
 #include <volk.h>
 
-#include "yolk/runtime/instance.hpp"
+#include "yolk/internal/runtime/instance.hpp"
 
 namespace yolk {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/low_precision.hpp"
+#include "yolk/internal/runtime/low_precision.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "yolk/shaders/kernel.hpp"
+#include "yolk/internal/shaders/kernel.hpp"
 
 namespace yolk {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/memory_type.hpp"
+#include "yolk/internal/runtime/memory_type.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -8,7 +8,7 @@
 #include "cooperative_matrix.hpp"
 #include "sharing_support.hpp"
 #include "vk_list.hpp"
-#include "yolk/runtime/queue_family.hpp"
+#include "yolk/internal/runtime/queue_family.hpp"
 
 namespace yolk {
 namespace {

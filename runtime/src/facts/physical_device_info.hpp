@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/core/result.hpp"
-#include "yolk/runtime/device_info.hpp"
+#include "yolk/internal/runtime/device_info.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

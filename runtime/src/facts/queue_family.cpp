@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/queue_family.hpp"
+#include "yolk/internal/runtime/queue_family.hpp"
 
 namespace yolk {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/sharing.hpp"
+#include "yolk/internal/runtime/sharing.hpp"
 
 #include <fmt/format.h>
 

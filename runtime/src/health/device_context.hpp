@@ -9,9 +9,9 @@
 
 #include "device_health.hpp"
 #include "submission_pace.hpp"
-#include "yolk/core/counters.hpp"
-#include "yolk/runtime/device_info.hpp"
-#include "yolk/runtime/memory_type.hpp"
+#include "yolk/internal/core/counters.hpp"
+#include "yolk/internal/runtime/device_info.hpp"
+#include "yolk/internal/runtime/memory_type.hpp"
 
 namespace yolk {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "yolk/core/wait_notice.hpp"
+#include "yolk/internal/core/wait_notice.hpp"
 
 namespace yolk {
 

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "yolk/core/memory.hpp"
+#include "yolk/internal/core/memory.hpp"
 
 namespace yolk {
 

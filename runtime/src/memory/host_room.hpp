@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "yolk/runtime/device_info.hpp"
+#include "yolk/internal/runtime/device_info.hpp"
 
 namespace yolk {
 

@@ -7,10 +7,10 @@
 
 #include "host_room.hpp"
 #include "vk_result.hpp"
-#include "yolk/core/check.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/runtime/buffer.hpp"
+#include "yolk/internal/core/check.hpp"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/runtime/buffer.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk {
 namespace {

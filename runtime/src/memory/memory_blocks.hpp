@@ -13,7 +13,7 @@
 
 #include "device_context.hpp"
 #include "range_allocator.hpp"
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "yolk/core/check.hpp"
+#include "yolk/internal/core/check.hpp"
 
 namespace yolk {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdlib>
 
-#include "yolk/runtime/device.hpp"
+#include "yolk/device.hpp"
 
 namespace yolk {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "device_context.hpp"
 #include "pipeline_cache.hpp"
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

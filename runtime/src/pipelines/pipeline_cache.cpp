@@ -13,13 +13,13 @@
 #include "pipeline_file.hpp"
 #include "pipeline_reader.hpp"
 #include "vk_result.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/hash.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/runtime/low_precision.hpp"
-#include "yolk/shaders/default_constants.hpp"
-#include "yolk/shaders/module_interface.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/runtime/low_precision.hpp"
+#include "yolk/internal/shaders/default_constants.hpp"
+#include "yolk/internal/shaders/module_interface.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk {
 namespace {

@@ -19,10 +19,10 @@
 
 #include "device_context.hpp"
 #include "specialized_modules.hpp"
-#include "yolk/core/result.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/pipeline_report.hpp"
-#include "yolk/shaders/kernel.hpp"
+#include "yolk/device.hpp"
+#include "yolk/internal/runtime/pipeline_report.hpp"
+#include "yolk/internal/shaders/kernel.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

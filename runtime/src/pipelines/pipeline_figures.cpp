@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <span>
 
-#include "yolk/runtime/pipeline_report.hpp"
+#include "yolk/internal/runtime/pipeline_report.hpp"
 
 namespace yolk {
 namespace {

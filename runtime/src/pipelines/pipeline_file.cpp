@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstring>
 
-#include "yolk/core/hash.hpp"
+#include "yolk/internal/core/hash.hpp"
 
 namespace yolk {
 namespace {

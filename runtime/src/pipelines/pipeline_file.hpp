@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "yolk/core/result.hpp"
-#include "yolk/runtime/device_info.hpp"
+#include "yolk/internal/runtime/device_info.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "device_context.hpp"
-#include "yolk/core/result.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/pipeline_report.hpp"
+#include "yolk/device.hpp"
+#include "yolk/internal/runtime/pipeline_report.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

@@ -9,11 +9,11 @@
 #include <system_error>
 #include <utility>
 
-#include "yolk/core/file.hpp"
-#include "yolk/core/hash.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/shaders/specialize.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/shaders/specialize.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk {
 namespace {

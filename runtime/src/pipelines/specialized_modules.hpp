@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
-#include "yolk/core/result.hpp"
-#include "yolk/shaders/kernel.hpp"
+#include "yolk/internal/shaders/kernel.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

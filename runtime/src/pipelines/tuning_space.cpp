@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/tuning_space.hpp"
+#include "yolk/internal/runtime/tuning_space.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <set>
 
-#include "yolk/core/check.hpp"
-#include "yolk/core/philox.hpp"
+#include "yolk/internal/core/check.hpp"
+#include "yolk/internal/core/philox.hpp"
 
 namespace yolk {
 namespace {

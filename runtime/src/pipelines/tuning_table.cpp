@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/tuning_table.hpp"
+#include "yolk/internal/runtime/tuning_table.hpp"
 
 #include <fmt/format.h>
 

@@ -6,8 +6,8 @@
 #include <bit>
 #include <cmath>
 
-#include "yolk/abi/probe.h"
-#include "yolk/core/philox.hpp"
+#include "yolk/internal/abi/probe.h"
+#include "yolk/internal/core/philox.hpp"
 
 namespace yolk {
 namespace {

@@ -9,7 +9,7 @@
 
 namespace yolk {
 
-/// One operation of yolk/abi/probe.h with its correctly rounded result, all as bits.
+/// One operation of yolk/internal/abi/probe.h with its correctly rounded result, all as bits.
 struct ArithmeticCase {
     std::uint32_t operation = 0;
     std::uint32_t a = 0, b = 0, c = 0;

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "yolk/abi/probe.h"
+#include "yolk/internal/abi/probe.h"
 
 namespace yolk {
 namespace {

@@ -7,11 +7,11 @@
 #include <span>
 #include <vector>
 
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 
-/// A loop of yolk/abi/probe.h: `outer` iterations of a flat loop, or a nested one of outer * inner.
+/// A loop of yolk/internal/abi/probe.h: `outer` iterations of a flat loop, or a nested one of outer * inner.
 struct LoopCase {
     std::uint32_t shape = 0;
     std::uint32_t outer = 0;
@@ -26,8 +26,8 @@ struct LoopCase {
 /// How many steps lead from `start` to `state`; nothing where more than `most` would be needed.
 [[nodiscard]] std::optional<std::uint64_t> steps_between(std::uint32_t start, std::uint32_t state, std::uint64_t most);
 
-/// The limit that the states left by the loops give away, in the unit of yolk/runtime/loop_budget.hpp; nothing where
-/// every count is right. Error: a state that no count of iterations explains.
+/// The limit that the states left by the loops give away, in the unit of yolk/internal/runtime/loop_budget.hpp; nothing
+/// where every count is right. Error: a state that no count of iterations explains.
 [[nodiscard]] Result<std::optional<std::uint64_t>> derive_loop_limit(std::span<const LoopCase> cases,
                                                                      std::span<const std::uint32_t> states);
 

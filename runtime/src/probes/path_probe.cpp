@@ -5,7 +5,7 @@
 
 #include <bit>
 
-#include "yolk/abi/probe.h"
+#include "yolk/internal/abi/probe.h"
 
 namespace yolk {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "yolk/runtime/device_info.hpp"
+#include "yolk/internal/runtime/device_info.hpp"
 
 namespace yolk {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/probe.hpp"
+#include "yolk/internal/runtime/probe.hpp"
 
 #include <fmt/format.h>
 
@@ -14,12 +14,12 @@
 #include "loop_probe.hpp"
 #include "path_probe.hpp"
 #include "rate_probe.hpp"
-#include "yolk/abi/probe.h"
-#include "yolk/core/log.hpp"
-#include "yolk/core/shape.hpp"
-#include "yolk/runtime/dispatcher.hpp"
-#include "yolk/runtime/low_precision.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/dispatcher.hpp"
+#include "yolk/internal/abi/probe.h"
+#include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/runtime/low_precision.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk {
 namespace {

@@ -5,10 +5,10 @@
 #include <array>
 #include <chrono>
 
-#include "yolk/abi/limits.h"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/device.hpp"
+#include "yolk/internal/abi/limits.h"
+#include "yolk/internal/runtime/recorder.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 namespace {

@@ -2,8 +2,8 @@
 // How many multiply-adds a device makes in a second, roughly: what its first submissions are sized by.
 #pragma once
 
-#include "yolk/core/result.hpp"
-#include "yolk/runtime/dispatcher.hpp"
+#include "yolk/dispatcher.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

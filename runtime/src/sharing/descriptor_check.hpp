@@ -6,9 +6,9 @@
 #include <mutex>
 #include <string_view>
 
-#include "yolk/core/descriptor.hpp"
-#include "yolk/core/result.hpp"
-#include "yolk/runtime/device_info.hpp"
+#include "yolk/internal/core/descriptor.hpp"
+#include "yolk/internal/runtime/device_info.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/dlpack.hpp"
+#include "yolk/internal/runtime/dlpack.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

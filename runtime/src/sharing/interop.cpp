@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/interop.hpp"
+#include "yolk/vulkan.hpp"
 
 #include <fmt/format.h>
 
@@ -14,8 +14,8 @@
 #include "private_access.hpp"
 #include "recorder_impl.hpp"
 #include "sharing_support.hpp"
-#include "yolk/runtime/device_selection.hpp"
-#include "yolk/runtime/queue_family.hpp"
+#include "yolk/internal/runtime/device_selection.hpp"
+#include "yolk/internal/runtime/queue_family.hpp"
 
 namespace yolk {
 

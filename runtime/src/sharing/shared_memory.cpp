@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/shared_memory.hpp"
+#include "yolk/shared_memory.hpp"
 
 #include <fmt/format.h>
 

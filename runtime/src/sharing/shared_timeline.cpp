@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/shared_timeline.hpp"
+#include "yolk/shared_memory.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 #include "device_impl.hpp"
 #include "dispatcher_impl.hpp"
 #include "vk_result.hpp"
-#include "yolk/runtime/interop.hpp"
+#include "yolk/vulkan.hpp"
 
 namespace yolk {
 

@@ -11,7 +11,7 @@
 
 #include "device_context.hpp"
 #include "fixed_label.hpp"
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <system_error>
 
-#include "yolk/core/shape.hpp"
+#include "yolk/internal/core/shape.hpp"
 
 namespace yolk {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/dispatcher.hpp"
+#include "yolk/dispatcher.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include "device_impl.hpp"
 #include "dispatcher_impl.hpp"
 #include "vk_result.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/runtime/interop.hpp"
+#include "yolk/log.hpp"
+#include "yolk/vulkan.hpp"
 
 namespace yolk {
 namespace {

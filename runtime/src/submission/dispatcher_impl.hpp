@@ -14,7 +14,7 @@
 #include "recorder_impl.hpp"
 #include "staging_ring.hpp"
 #include "timeline.hpp"
-#include "yolk/runtime/dispatcher.hpp"
+#include "yolk/dispatcher.hpp"
 
 namespace yolk {
 

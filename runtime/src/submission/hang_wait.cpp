@@ -9,8 +9,8 @@
 
 #include "device_impl.hpp"
 #include "timeline.hpp"
-#include "yolk/core/stop.hpp"
-#include "yolk/core/wait_notice.hpp"
+#include "yolk/internal/core/wait_notice.hpp"
+#include "yolk/stop.hpp"
 
 namespace yolk {
 namespace {

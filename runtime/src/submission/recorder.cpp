@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/runtime/dispatch_part.hpp"
+#include "yolk/internal/runtime/recorder.hpp"
+#include "yolk/internal/runtime/dispatch_part.hpp"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include "device_impl.hpp"
 #include "label_guard.hpp"
 #include "vk_result.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk {
 

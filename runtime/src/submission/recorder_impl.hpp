@@ -15,8 +15,8 @@
 #include "device_context.hpp"
 #include "fixed_label.hpp"
 #include "timeline.hpp"
-#include "yolk/core/result.hpp"
-#include "yolk/runtime/recorder.hpp"
+#include "yolk/internal/runtime/recorder.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

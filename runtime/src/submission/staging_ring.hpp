@@ -9,10 +9,10 @@
 #include <optional>
 
 #include "copy_team.hpp"
-#include "yolk/core/result.hpp"
-#include "yolk/runtime/buffer.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
+#include "yolk/device.hpp"
+#include "yolk/internal/runtime/buffer.hpp"
+#include "yolk/internal/runtime/recorder.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

@@ -12,8 +12,8 @@
 #include <string>
 
 #include "device_health.hpp"
-#include "yolk/core/result.hpp"
-#include "yolk/runtime/device.hpp"
+#include "yolk/device.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

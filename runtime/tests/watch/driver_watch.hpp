@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "yolk/runtime/device.hpp"
+#include "yolk/device.hpp"
 
 // The heap is counted by standing in for malloc, which sanitizers do themselves.
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/shaders/compile_task.hpp"
+#include "yolk/internal/shaders/compile_task.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "compile_here.hpp"
-#include "yolk/core/hash.hpp"
+#include "yolk/internal/core/hash.hpp"
 
 namespace yolk {
 namespace {

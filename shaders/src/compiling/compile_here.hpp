@@ -2,8 +2,8 @@
 // Compiling users' shaders in this process, which a shader may end or fill: only yolk-worker does (docs/adr/0039).
 #pragma once
 
-#include "yolk/shaders/environment_compiler.hpp"
-#include "yolk/shaders/kernel_compiler.hpp"
+#include "yolk/internal/shaders/environment_compiler.hpp"
+#include "yolk/internal/shaders/kernel_compiler.hpp"
 
 namespace yolk {
 

@@ -8,7 +8,7 @@
 namespace yolk {
 
 struct EmbeddedSource {
-    std::string_view name;  ///< as it is included: "philox.glsl", "yolk/abi/rollout.h"
+    std::string_view name;  ///< as it is included: "philox.glsl", "yolk/internal/abi/rollout.h"
     std::string_view text;
 };
 [[nodiscard]] std::span<const EmbeddedSource> embedded_sources() noexcept;

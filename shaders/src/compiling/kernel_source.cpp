@@ -8,8 +8,8 @@
 #include <system_error>
 
 #include "embedded_sources.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/printable.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk {
 namespace {

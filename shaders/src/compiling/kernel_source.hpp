@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "yolk/shaders/kernel_compiler.hpp"
+#include "yolk/internal/shaders/kernel_compiler.hpp"
 
 namespace yolk {
 

@@ -7,8 +7,8 @@
 
 #include "compile_here.hpp"
 #include "spirv_words.hpp"
-#include "yolk/core/memory.hpp"
-#include "yolk/shaders/module_interface.hpp"
+#include "yolk/internal/core/memory.hpp"
+#include "yolk/internal/shaders/module_interface.hpp"
 
 namespace yolk {
 namespace {

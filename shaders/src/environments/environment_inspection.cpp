@@ -14,7 +14,7 @@
 
 #include "environment_messages.hpp"
 #include "spirv_words.hpp"
-#include "yolk/shaders/exactness.hpp"
+#include "yolk/internal/shaders/exactness.hpp"
 
 namespace yolk {
 namespace {

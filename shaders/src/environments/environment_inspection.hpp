@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "yolk/core/result.hpp"
-#include "yolk/shaders/environment_compiler.hpp"
+#include "yolk/internal/shaders/environment_compiler.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

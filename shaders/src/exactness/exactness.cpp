@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/shaders/exactness.hpp"
+#include "yolk/internal/shaders/exactness.hpp"
 
 #include <fmt/format.h>
 

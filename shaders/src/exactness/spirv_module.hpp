@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A module of SPIR-V taken apart: instructions with their place in the source, functions, and blocks. Both checks of
-// yolk/shaders/exactness.hpp read it.
+// yolk/internal/shaders/exactness.hpp read it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk {
 

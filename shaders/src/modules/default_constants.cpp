@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/shaders/default_constants.hpp"
+#include "yolk/internal/shaders/default_constants.hpp"
 
 #include <spirv/unified1/spirv.hpp>
 #include <unordered_map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/shaders/module_interface.hpp"
+#include "yolk/internal/shaders/module_interface.hpp"
 
 #include <algorithm>
 #include <map>

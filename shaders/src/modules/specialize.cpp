@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/shaders/specialize.hpp"
+#include "yolk/internal/shaders/specialize.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include <unordered_map>
 
 #include "spirv_words.hpp"
-#include "yolk/core/hash.hpp"
+#include "yolk/internal/core/hash.hpp"
 
 namespace yolk {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "yolk/core/hash.hpp"
+#include "yolk/internal/core/hash.hpp"
 
 namespace yolk::testing {
 namespace {

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "validation_log.hpp"
-#include "yolk/runtime/probe.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/drivers.hpp"
+#include "yolk/internal/runtime/probe.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/drivers.hpp"
 
 namespace yolk::testing {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "yolk/testing/device_test.hpp"
+#include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk::testing {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "yolk/runtime/instance.hpp"
+#include "yolk/internal/runtime/instance.hpp"
 
 namespace yolk::testing {
 

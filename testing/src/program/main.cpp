@@ -9,8 +9,8 @@
 #include "shared_devices.hpp"
 #include "validation_log.hpp"
 #include "watchdog.hpp"
-#include "yolk/testing/device_test.hpp"
-#include "yolk/testing/drivers.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/drivers.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "yolk/testing/fault_injector.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
 
 namespace yolk::testing {
 namespace {

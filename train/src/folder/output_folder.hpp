@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 
-#include "yolk/core/descriptor.hpp"
-#include "yolk/core/json_fwd.hpp"
-#include "yolk/core/result.hpp"
-#include "yolk/core/writer_lock.hpp"
+#include "yolk/internal/core/descriptor.hpp"
+#include "yolk/internal/core/json_fwd.hpp"
+#include "yolk/internal/core/writer_lock.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::train {
 

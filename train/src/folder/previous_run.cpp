@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "output_folder.hpp"
-#include "yolk/core/descriptor.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/core/text_file.hpp"
+#include "yolk/internal/core/descriptor.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/core/text_file.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::train {
 namespace {

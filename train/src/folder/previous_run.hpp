@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::train {
 

@@ -8,11 +8,11 @@
 #include <cerrno>
 #include <optional>
 
-#include "yolk/core/file.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/core/state_file.hpp"
-#include "yolk/evolve/parameter_setup.hpp"
-#include "yolk/evolve/settings.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/core/state_file.hpp"
+#include "yolk/internal/evolve/parameter_setup.hpp"
+#include "yolk/internal/evolve/settings.hpp"
 
 #include "task_setup.hpp"
 

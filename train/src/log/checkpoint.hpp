@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run that can go on: all that its next generation depends on, as a state file (yolk/core/state_file.hpp) with the
-// tensors "parameters" and "optimizer_state". Reading trusts nothing.
+// A run that can go on: all that its next generation depends on, as a state file (yolk/internal/core/state_file.hpp)
+// with the tensors "parameters" and "optimizer_state". Reading trusts nothing.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/core/result.hpp"
-#include "yolk/train/train.hpp"
+#include "yolk/result.hpp"
+#include "yolk/train.hpp"
 
 namespace yolk::train {
 

@@ -5,9 +5,9 @@
 
 #include <charconv>
 
-#include "yolk/evolve/parameter_setup.hpp"
-#include "yolk/evolve/setting_reader.hpp"
-#include "yolk/train/policy_file.hpp"
+#include "yolk/internal/evolve/parameter_setup.hpp"
+#include "yolk/internal/evolve/setting_reader.hpp"
+#include "yolk/internal/train/policy_file.hpp"
 
 #include "checkpoint.hpp"
 

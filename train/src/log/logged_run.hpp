@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/core/result.hpp"
-#include "yolk/evolve/options.hpp"
-#include "yolk/evolve/run_log.hpp"
-#include "yolk/primitives/rollout.hpp"
+#include "yolk/internal/evolve/options.hpp"
+#include "yolk/result.hpp"
+#include "yolk/rollout.hpp"
+#include "yolk/run_log.hpp"
 
 namespace yolk::train {
 

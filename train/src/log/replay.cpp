@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/train/replay.hpp"
+#include "yolk/internal/train/replay.hpp"
 
 #include <fmt/format.h>
 
 #include <cerrno>
 
-#include "yolk/core/file.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/train/policy_file.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/train/policy_file.hpp"
 
 #include "checkpoint.hpp"
 #include "logged_run.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_log_replay.hpp"
 
-#include "yolk/evolve/pool_parts.hpp"
+#include "yolk/evolution.hpp"
 
 namespace yolk::train {
 namespace {

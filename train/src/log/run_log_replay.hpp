@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "yolk/core/result.hpp"
-#include "yolk/evolve/log_replay.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/dispatcher.hpp"
+#include "yolk/device.hpp"
+#include "yolk/dispatcher.hpp"
+#include "yolk/result.hpp"
+#include "yolk/run_log.hpp"
 
 namespace yolk::train {
 

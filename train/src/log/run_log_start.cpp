@@ -9,11 +9,11 @@
 #include "output_folder.hpp"
 #include "previous_run.hpp"
 #include "run_log_replay.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/core/text_file.hpp"
-#include "yolk/evolve/state_digest.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/core/text_file.hpp"
+#include "yolk/internal/evolve/state_digest.hpp"
+#include "yolk/json.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::train {
 namespace {

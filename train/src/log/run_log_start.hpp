@@ -10,10 +10,10 @@
 
 #include "checkpoint.hpp"
 #include "task_setup.hpp"
-#include "yolk/core/result.hpp"
-#include "yolk/evolve/run_log.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/train/train.hpp"
+#include "yolk/device.hpp"
+#include "yolk/result.hpp"
+#include "yolk/run_log.hpp"
+#include "yolk/train.hpp"
 
 namespace yolk::train {
 

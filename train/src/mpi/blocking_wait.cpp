@@ -7,9 +7,9 @@
 #include <system_error>
 #include <utility>
 
-#include "yolk/core/log.hpp"
-#include "yolk/core/stop.hpp"
-#include "yolk/core/wait_notice.hpp"
+#include "yolk/internal/core/wait_notice.hpp"
+#include "yolk/log.hpp"
+#include "yolk/stop.hpp"
 
 namespace yolk::train {
 

@@ -20,10 +20,10 @@
 
 #include "blocking_wait.hpp"
 #include "rank_presence.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/stop.hpp"
-#include "yolk/core/wait_notice.hpp"
-#include "yolk/train/processes.hpp"
+#include "yolk/internal/core/wait_notice.hpp"
+#include "yolk/internal/train/processes.hpp"
+#include "yolk/log.hpp"
+#include "yolk/stop.hpp"
 
 namespace yolk::train {
 namespace {

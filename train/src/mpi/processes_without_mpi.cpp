@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In builds that found no MPI.
-#include "yolk/train/processes.hpp"
+#include "yolk/internal/train/processes.hpp"
 
 namespace yolk::train {
 

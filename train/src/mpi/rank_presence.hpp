@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "yolk/core/descriptor.hpp"
-#include "yolk/train/processes.hpp"
+#include "yolk/internal/core/descriptor.hpp"
+#include "yolk/internal/train/processes.hpp"
 
 namespace yolk::train {
 

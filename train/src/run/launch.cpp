@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "yolk/train/processes.hpp"
+#include "yolk/internal/train/processes.hpp"
 
 namespace yolk::train {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/train/rank_devices.hpp"
+#include "yolk/internal/train/rank_devices.hpp"
 
 namespace yolk::train {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "yolk/core/log.hpp"
-#include "yolk/evolve/pool_parts.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::train {
 namespace {

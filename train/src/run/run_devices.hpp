@@ -10,8 +10,8 @@
 #include "checkpoint.hpp"
 #include "policy_runner.hpp"
 #include "task_setup.hpp"
-#include "yolk/evolve/device_pool.hpp"
-#include "yolk/evolve/evolution.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/internal/evolve/device_pool.hpp"
 
 namespace yolk::train {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "yolk/train/processes.hpp"
+#include "yolk/internal/train/processes.hpp"
 
 namespace yolk::train {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "checkpoint.hpp"
 #include "task_setup.hpp"
-#include "yolk/evolve/exchange.hpp"
-#include "yolk/evolve/ranks.hpp"
+#include "yolk/internal/evolve/exchange.hpp"
+#include "yolk/internal/evolve/ranks.hpp"
 
 namespace yolk::train {
 

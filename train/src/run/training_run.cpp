@@ -3,9 +3,9 @@
 
 #include "process_clock.hpp"
 #include "run_log_start.hpp"
-#include "yolk/core/file.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/evolve/state_digest.hpp"
+#include "yolk/internal/core/file.hpp"
+#include "yolk/internal/evolve/state_digest.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::train {
 

@@ -15,8 +15,8 @@
 #include "run_devices.hpp"
 #include "run_ranks.hpp"
 #include "task_setup.hpp"
-#include "yolk/evolve/evolution.hpp"
-#include "yolk/evolve/run_log.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/run_log.hpp"
 
 namespace yolk::train {
 

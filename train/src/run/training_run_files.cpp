@@ -8,10 +8,10 @@
 #include "run_log_replay.hpp"
 #include "run_log_start.hpp"
 #include "training_run.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/log.hpp"
-#include "yolk/core/printable.hpp"
-#include "yolk/train/policy_file.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/train/policy_file.hpp"
+#include "yolk/json.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::train {
 

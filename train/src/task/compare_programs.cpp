@@ -8,9 +8,9 @@
 #include <cstring>
 #include <string_view>
 
-#include "yolk/core/descriptor.hpp"
-#include "yolk/core/hash.hpp"
-#include "yolk/train/processes.hpp"
+#include "yolk/internal/core/descriptor.hpp"
+#include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/train/processes.hpp"
 
 namespace yolk::train {
 namespace {

@@ -3,11 +3,11 @@
 #include <cstring>
 #include <optional>
 
-#include "yolk/evolve/device_pool.hpp"
-#include "yolk/primitives/environment_file.hpp"
-#include "yolk/runtime/probe.hpp"
-#include "yolk/train/policy_file.hpp"
-#include "yolk/train/train.hpp"
+#include "yolk/environment.hpp"
+#include "yolk/internal/evolve/device_pool.hpp"
+#include "yolk/internal/runtime/probe.hpp"
+#include "yolk/internal/train/policy_file.hpp"
+#include "yolk/train.hpp"
 
 #include "policy_runner.hpp"
 #include "task_setup.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/train/policy_file.hpp"
+#include "yolk/internal/train/policy_file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,9 +8,9 @@
 #include <cmath>
 #include <utility>
 
-#include "yolk/core/printable.hpp"
-#include "yolk/core/state_file.hpp"
-#include "yolk/primitives/environment_file.hpp"
+#include "yolk/environment.hpp"
+#include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/core/state_file.hpp"
 
 namespace yolk::train {
 namespace {

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "yolk/core/result.hpp"
-#include "yolk/primitives/rollout.hpp"
-#include "yolk/runtime/dispatcher.hpp"
+#include "yolk/dispatcher.hpp"
+#include "yolk/result.hpp"
+#include "yolk/rollout.hpp"
 
 namespace yolk::train {
 

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "yolk/core/json.hpp"
-#include "yolk/evolve/parameter_setup.hpp"
-#include "yolk/train/policy_file.hpp"
+#include "yolk/internal/evolve/parameter_setup.hpp"
+#include "yolk/internal/train/policy_file.hpp"
+#include "yolk/json.hpp"
 
 namespace yolk::train {
 namespace {

@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "yolk/core/result.hpp"
-#include "yolk/evolve/generation.hpp"
-#include "yolk/primitives/rollout.hpp"
-#include "yolk/train/train.hpp"
+#include "yolk/internal/evolve/generation.hpp"
+#include "yolk/result.hpp"
+#include "yolk/rollout.hpp"
+#include "yolk/train.hpp"
 
 namespace yolk::train {
 

@@ -2,8 +2,8 @@
 
 #include <chrono>
 
-#include "yolk/evolve/pool_parts.hpp"
-#include "yolk/train/train.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/train.hpp"
 
 #include "task_setup.hpp"
 

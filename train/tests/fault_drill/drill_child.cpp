@@ -15,10 +15,10 @@
 #include <thread>
 #include <vector>
 
-#include "yolk/runtime/instance.hpp"
-#include "yolk/runtime/probe.hpp"
-#include "yolk/testing/fault_injector.hpp"
-#include "yolk/train/processes.hpp"
+#include "yolk/internal/runtime/instance.hpp"
+#include "yolk/internal/runtime/probe.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
+#include "yolk/internal/train/processes.hpp"
 
 namespace yolk::train {
 namespace {

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "yolk/train/train.hpp"
+#include "yolk/train.hpp"
 
 namespace yolk::train {
 

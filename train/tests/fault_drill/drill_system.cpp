@@ -5,8 +5,8 @@
 
 #include "drill_child.hpp"
 #include "learning_systems.hpp"
-#include "yolk/evolve/device_pool.hpp"
-#include "yolk/hyper/optimize.hpp"
+#include "yolk/internal/evolve/device_pool.hpp"
+#include "yolk/optimize.hpp"
 
 namespace yolk::train {
 

@@ -18,9 +18,9 @@
 
 #include "drill_child.hpp"
 #include "small_disk.hpp"
-#include "yolk/runtime/instance.hpp"
-#include "yolk/testing/drivers.hpp"
-#include "yolk/train/processes.hpp"
+#include "yolk/internal/runtime/instance.hpp"
+#include "yolk/internal/testing/drivers.hpp"
+#include "yolk/internal/train/processes.hpp"
 
 namespace yolk::train {
 namespace {

@@ -5,7 +5,7 @@
 // infinities give the limits. Errors are measured against double by oracle/tests/exact_math_test.cpp.
 #ifndef YOLK_EXACT_ACTIVATIONS_H
 #define YOLK_EXACT_ACTIVATIONS_H
-#include "yolk/abi/activation.h"
+#include "yolk/internal/abi/activation.h"
 #include "yolk/exact/exact_math.h"
 EXACT_BEGIN
 #ifdef __cplusplus
@@ -66,7 +66,7 @@ EXACT_FUNCTION float exact_tanh_or_nan(float x) {
     return exact_from_bits(exact_is_nan(x) ? kExactNan : exact_bits(exact_tanh(x)));
 }
 
-// The activation of that number (yolk/abi/activation.h); identity, which moves bits, for any other.
+// The activation of that number (yolk/internal/abi/activation.h); identity, which moves bits, for any other.
 EXACT_FUNCTION float exact_activate(uint kind, float x) {
     if (kind == kActivationRelu) return exact_relu(x);
     if (kind == kActivationGelu) return exact_gelu(x);

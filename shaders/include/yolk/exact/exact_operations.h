@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations of elementwise by their numbers (yolk/abi/elementwise.h), for the kernel and its twin. With `operation`
+// The operations of elementwise by their numbers (yolk/internal/abi/elementwise.h), for the kernel and its twin. With `operation`
 // a specialization constant, one branch remains. The long ones are functions, and modules, of their own: a driver compiles
 // what a branch does not take before it drops it (SwiftShader took 1.6 times as long for a sum with all in one).
 #ifndef YOLK_EXACT_OPERATIONS_H
 #define YOLK_EXACT_OPERATIONS_H
-#include "yolk/abi/elementwise.h"
+#include "yolk/internal/abi/elementwise.h"
 #include "yolk/exact/exact_elementwise.h"
 #include "yolk/exact/exact_power.h"
 #include "yolk/exact/exact_sine.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel_template: out[i] = in[i]^2. Bindings, constants: yolk/abi/kernel_template.h. No scratch.
+// kernel_template: out[i] = in[i]^2. Bindings, constants: yolk/internal/abi/kernel_template.h. No scratch.
 // Work: one invocation computes ELEMENTS elements, a workgroup's size apart; the grid is folded over x and y. No subgroup
 // assumption, no shared memory.
 // Exactness: class P by the product rule (docs/adr/0002); a NaN becomes 0x7FC00000.
@@ -8,7 +8,7 @@
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/kernel_template.h"
+#include "yolk/internal/abi/kernel_template.h"
 #include "yolk/exact/exact_elementwise.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;

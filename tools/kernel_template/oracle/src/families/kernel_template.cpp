@@ -5,9 +5,9 @@
 
 #include "check_tools.hpp"
 #include "error_bounds.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/operation_problem.hpp"
-#include "yolk/primitives/kernel_template.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/kernel_template.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/kernel_template.hpp"
+#include "yolk/kernel_template.hpp"
 
 #include <array>
 
 #include "operation_plan.hpp"
 #include "streaming_default.hpp"
-#include "yolk/shaders/catalogue.hpp"
+#include "yolk/internal/shaders/catalogue.hpp"
 
 // Replace: shapes, knobs, heuristic, cost, what is built and recorded, and the declaration at the end. Its fields are
 // the text, the tuning key, the checks and the line in docs/kernels/README.md; what may be left out of it, and what
-// there is besides, is in yolk/primitives/operation.hpp.
+// there is besides, is in yolk/internal/primitives/operation.hpp.
 namespace yolk {
 namespace {
 

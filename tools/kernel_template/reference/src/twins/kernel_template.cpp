@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/primitives/kernel_template.hpp"
+#include "yolk/kernel_template.hpp"
 
 #include <bit>
 
