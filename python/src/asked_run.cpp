@@ -6,11 +6,11 @@
 #include <cmath>
 #include <thread>
 
-#include "yolk/core/noise.hpp"
-#include "yolk/evolve/log_replay.hpp"
-#include "yolk/evolve/member_parameters.hpp"
-#include "yolk/evolve/parameter_setup.hpp"
-#include "yolk/evolve/settings.hpp"
+#include "yolk/internal/core/noise.hpp"
+#include "yolk/run_log.hpp"
+#include "yolk/internal/evolve/member_parameters.hpp"
+#include "yolk/internal/evolve/parameter_setup.hpp"
+#include "yolk/internal/evolve/settings.hpp"
 
 namespace yolk::python {
 namespace {

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "yolk/context/context.hpp"
-#include "yolk/evolve/evaluator.hpp"
-#include "yolk/evolve/evolution.hpp"
-#include "yolk/evolve/options.hpp"
-#include "yolk/evolve/run_log.hpp"
+#include "yolk/context.hpp"
+#include "yolk/internal/evolve/evaluator.hpp"
+#include "yolk/evolution.hpp"
+#include "yolk/internal/evolve/options.hpp"
+#include "yolk/run_log.hpp"
 
 namespace yolk::python {
 

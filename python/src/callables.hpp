@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::python {
 

@@ -12,9 +12,9 @@
 
 #include "errors.hpp"
 #include "options.hpp"
-#include "yolk/context/context.hpp"
-#include "yolk/runtime/device_selection.hpp"
-#include "yolk/runtime/instance.hpp"
+#include "yolk/context.hpp"
+#include "yolk/internal/runtime/device_selection.hpp"
+#include "yolk/internal/runtime/instance.hpp"
 
 namespace yolk::python {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "yolk/core/result.hpp"
-#include "yolk/runtime/device.hpp"
+#include "yolk/result.hpp"
+#include "yolk/device.hpp"
 
 namespace yolk::python {
 namespace nb = nanobind;

@@ -7,7 +7,7 @@
 #include <exception>
 #include <utility>
 
-#include "yolk/core/result.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::python {
 namespace nb = nanobind;

@@ -17,7 +17,7 @@
 #include "systems.hpp"
 #include "traced.hpp"
 #include "values.hpp"
-#include "yolk/hyper/hyperfunction.hpp"
+#include "yolk/internal/hyper/hyperfunction.hpp"
 
 namespace yolk::python {
 namespace {

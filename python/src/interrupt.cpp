@@ -7,7 +7,7 @@
 #include <csignal>
 #include <mutex>
 
-#include "yolk/core/stop.hpp"
+#include "yolk/stop.hpp"
 
 namespace yolk::python {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "errors.hpp"
-#include "yolk/evolve/options.hpp"
+#include "yolk/internal/evolve/options.hpp"
 
 namespace yolk::python {
 

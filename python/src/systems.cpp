@@ -19,13 +19,13 @@
 #include "options.hpp"
 #include "traced.hpp"
 #include "values.hpp"
-#include "yolk/context/context.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/hyper/ablate.hpp"
-#include "yolk/hyper/graph_text.hpp"
-#include "yolk/hyper/optimize.hpp"
-#include "yolk/hyper/state_file.hpp"
-#include "yolk/hyper/system.hpp"
+#include "yolk/context.hpp"
+#include "yolk/json.hpp"
+#include "yolk/ablate.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/optimize.hpp"
+#include "yolk/internal/hyper/state_file.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::python {
 namespace {

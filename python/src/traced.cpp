@@ -16,8 +16,8 @@
 
 #include "errors.hpp"
 #include "values.hpp"
-#include "yolk/hyper/control.hpp"
-#include "yolk/hyper/traced_layers.hpp"
+#include "yolk/internal/hyper/control.hpp"
+#include "yolk/internal/hyper/traced_layers.hpp"
 
 namespace yolk::python {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "yolk/hyper/traced_operations.hpp"
+#include "yolk/internal/hyper/traced_operations.hpp"
 
 namespace yolk::python {
 

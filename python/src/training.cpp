@@ -17,11 +17,11 @@
 #include "errors.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/primitives/environment_file.hpp"
-#include "yolk/train/policy_file.hpp"
-#include "yolk/train/replay.hpp"
-#include "yolk/train/train.hpp"
+#include "yolk/json.hpp"
+#include "yolk/environment.hpp"
+#include "yolk/internal/train/policy_file.hpp"
+#include "yolk/internal/train/replay.hpp"
+#include "yolk/train.hpp"
 
 namespace yolk::python {
 namespace {

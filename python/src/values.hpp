@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "yolk/hyper/system.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::python {
 
