@@ -27,7 +27,7 @@ TEST_F(pool_sharing, an_update_that_all_devices_make_has_the_same_bits) {
 
 /// A slow device may be given nothing for some generations; the run goes on until it has failed.
 TEST_F(pool_sharing, a_device_lost_in_a_shared_update_is_dropped_and_the_bits_stay) {
-    constexpr std::uint32_t kMostGenerations = 80;
+    constexpr std::uint32_t kMostGenerations = 300;
     ASSERT_OK_AND_ASSIGN(const Trail expected, undisturbed(kMostGenerations));
     for (const std::uint64_t call : {2U, 5U, 8U, 11U}) {
         SCOPED_TRACE(call);

@@ -249,10 +249,11 @@ TEST(invalid_graphs, are_refused_by_every_function_with_the_words_of_validate) {
 TEST(invalid_graphs, are_given_to_every_function_that_takes_one) {
     std::set<std::string> known;
     for (const auto& [name, refuse] : functions()) known.insert(name);
-    const auto headers = std::filesystem::path(__FILE__).parent_path().parent_path() / "include/yolk/hyper";
+    const auto headers = std::filesystem::path(__FILE__).parent_path().parent_path() / "include/yolk";
     const std::regex taking(R"((\w+)\(\s*(?:const )?(?:Graph|TracedExample)& \w+)");
     std::size_t found = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(headers)) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(headers)) {
+        if (!entry.is_regular_file()) continue;
         std::stringstream text;
         text << std::ifstream(entry.path()).rdbuf();
         const std::string header = text.str();
