@@ -11,6 +11,8 @@
 #include "training.hpp"
 
 NB_MODULE(_core, module) {
+    // Functions live as long as the interpreter where a traceback or a closure holds them; that is no fault to print.
+    nanobind::set_leak_warnings(false);
     module.attr("__version__") = YOLK_VERSION;
     yolk::python::translate_errors();
     yolk::python::bind_devices(module);

@@ -247,6 +247,7 @@ nb::dict parameters_of(PythonSystem& system) {
         });
     nb::dict found;
     for (const h::ParameterGroup& group : groups) {
+        if (!group.spec.has_parameters()) continue;
         if (group.spec.fields.empty()) {
             found[group.spec.name.c_str()] = python_of(group.value());
             continue;

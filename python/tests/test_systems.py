@@ -146,8 +146,7 @@ def test_several_outputs():
 ])
 def test_operations_are_numpy_s(name, operation, reference):
     x = np.random.default_rng(4).normal(size=(3, 4)).astype(np.float32)
-    function = yolk.hyperfunction(lambda value: operation(value), name="op") if False else \
-        yolk.hyperfunction(None, name="op")(lambda value: operation(value))
+    function = yolk.hyperfunction(None, name="op")(lambda value: operation(value))
     np.testing.assert_allclose(yolk.System(lambda value: function(value))(value=x), reference(x), rtol=2e-6, atol=2e-6)
 
 
@@ -159,12 +158,12 @@ def test_operations_are_numpy_s(name, operation, reference):
     (lambda x: int(x), "host function"),
     (lambda x: "a" in x, "contains"),
     (lambda x: [0, 1][x], "gather"),
-    (lambda x: np.tanh(x), "NumPy"),
+    (lambda x: np.tanh(x), "ufunc"),
     (lambda x: np.asarray(x), "NumPy"),
 ])
 def test_what_cannot_be_traced_says_what_to_use(use, words):
     function = yolk.hyperfunction(None, name="bad")(lambda x: use(x))
-    with pytest.raises((yolk.Untraceable, TypeError), match=words if words != "NumPy" else ""):
+    with pytest.raises((yolk.Untraceable, TypeError), match=words):
         yolk.System(lambda x: function(x))(x=[1.0])
 
 
@@ -235,8 +234,6 @@ def test_bad_input_is_refused():
         yolk.hyperfunction(dataclasses.make_dataclass("K", [("a", float, yolk.knob(1.0))]))(lambda k, x: x)
     with pytest.raises(yolk.BadInput, match="coroutine"):
         yolk.hyperfunction(asyncio.sleep)
-    with pytest.raises(yolk.BadInput):
-        yolk.hyperfunction(lambda x: x)(1.0)  # outside of a system
 
 
 def test_a_function_of_a_running_system_may_not_call_it():
