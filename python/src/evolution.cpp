@@ -119,6 +119,17 @@ void bind_evolution(nb::module_& module) {
         .def(
             "set_parameters", [](AskedRun& run, const Values& values) { unwrap(run.set_parameters(span_of(values))); },
             nb::arg("values"))
+        .def(
+            "save", [](const AskedRun& run, const std::string& file) { unwrap(run.save(file)); }, nb::arg("file"))
+        .def(
+            "load",
+            [](AskedRun& run, const std::string& file) {
+                static_cast<void>(released([&]() -> Result<bool> {
+                    YOLK_TRY_VOID(run.load(file));
+                    return true;
+                }));
+            },
+            nb::arg("file"))
         .def("state_hash", [](const AskedRun& run) { return unwrap(run.state_hash()); })
         .def("settings", [](const AskedRun& run) { return to_dict(run.options()); })
         .def(
