@@ -84,13 +84,13 @@ class Run:
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Copies the run's files to a folder, which must not exist yet; the command reads them, too."""
-        shutil.copytree(self.folder, folder)
+        shutil.copytree(self.folder, os.fspath(folder))
 
     def plot(self, file: str | os.PathLike[str] | None = None) -> str:
         """The returns against generations as SVG; written to `file` where one is given."""
         picture = self.history.svg()
         if file is not None:
-            with open(file, "w", encoding="utf-8") as out:
+            with open(os.fspath(file), "w", encoding="utf-8") as out:
                 out.write(picture)
         return picture
 
