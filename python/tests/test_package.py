@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+import numpy as np
+
 import yolk
 
 
@@ -61,3 +63,16 @@ def test_runs_refuse_to_be_pickled():
 
     with pytest.raises(TypeError, match="pickle"):
         pickle.dumps(yolk.Evolution([0.0, 1.0], population=4))
+
+
+def test_objects_say_why_they_run_where_they_do(monkeypatch):
+    run = yolk.Evolution(np.zeros((2, 2)), population=4)
+    assert run.device in run.why_device and "$YOLK_DEVICE" in run.why_device
+    index = [device.index for device in yolk.devices() if device.name == run.device][0]
+    asked = yolk.Evolution(np.zeros((2, 2)), population=4, device=index)
+    assert f"asked for by device= as '{index}'" in asked.why_device
+    monkeypatch.delenv("YOLK_DEVICE")
+    best = yolk.Evolution(np.zeros((2, 2)), population=4)
+    others = [device.name for device in yolk.devices() if device.name != best.device]
+    assert all(name in best.why_device for name in others)
+    assert ("the best one" if others else "the only one") in best.why_device

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._devices import Chosen, request_of
 from ._history import History
 from ._trees import Tree, as_float32
 from .errors import BadInput
@@ -98,8 +99,8 @@ class Evolution:
             is_matrix = len(shape) >= 2
             rows = shape[0] if is_matrix else size
             shapes.append((name, rows, size // rows, "matrix" if is_matrix else "vector", 0))
-        request = "" if device is None else str(getattr(device, "index", device))
-        self._run = _core.AskedRun.create(shapes, self._tree.flat(), settings, request, os.fspath(log))
+        self._chosen = Chosen(device)
+        self._run = _core.AskedRun.create(shapes, self._tree.flat(), settings, request_of(device), os.fspath(log))
         self.population: int = self._run.settings()["population"]
         self.episodes: int = self._run.settings()["episodes"]
         self.history = History()
@@ -162,6 +163,11 @@ class Evolution:
     def device(self) -> str:
         """The name of the device that makes the updates."""
         return self._run.device
+
+    @property
+    def why_device(self) -> str:
+        """Which device, and why: asked for, the only one, or the best one and what the others lack."""
+        return str(self._chosen)
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Writes all that the next generation depends on as one safetensors file, whole or not at all."""

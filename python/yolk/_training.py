@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._devices import Chosen
 from ._gymnasium import returns_of
 from ._history import History
 from ._policy import Policy
@@ -51,7 +52,7 @@ class Run:
     solved, generations   whether the task counts as solved, and after how many generations training ended
     mean_return           of the unperturbed policy, over `evaluation_episodes` fresh episodes
     state_hash            the same on every device in exact mode, and as the command's `yolk train`
-    devices               the names of those that it ran on
+    devices               the names of those that it ran on; `why_device` says why these
     folder                where the run's files are: policy.safetensors, metrics.jsonl, checkpoint.yolk, log.yolk
     """
 
@@ -70,8 +71,14 @@ class Run:
         self.dropped: str = outcome["dropped"]
         self.folder = folder
         self._task, self._settings, self._owner, self._device = task, settings, owner, device
+        self._chosen = Chosen(device)
         self.policy = Policy(os.path.join(folder, "policy.safetensors"), task.file)
         self.policy._owners = (owner, task)  # a policy may outlive its run, which may own its file
+
+    @property
+    def why_device(self) -> str:
+        """Which device, and why: asked for, the only one, or the best one and what the others lack."""
+        return str(self._chosen)
 
     def resume(self, generations: int, **changes: Any) -> Run:
         """Goes on from where this run ended, to `generations` in all, with the same settings but those that may change.
