@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
+import ast
+import pathlib
+
 import numpy as np
+import pytest
 
 import yolk
 
@@ -76,3 +80,14 @@ def test_objects_say_why_they_run_where_they_do(monkeypatch):
     others = [device.name for device in yolk.devices() if device.name != best.device]
     assert all(name in best.why_device for name in others)
     assert ("the best one" if others else "the only one") in best.why_device
+
+
+@pytest.mark.parametrize("module, stub", [(yolk._core, "__init__.pyi"), (yolk._core.operations, "operations.pyi")])
+def test_stubs_name_all_that_is_there(module, stub):
+    file = pathlib.Path(yolk.__file__).parent / "_core" / stub
+    known = set()
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        known |= {getattr(node, "name", "")} | {alias.asname or alias.name for alias in getattr(node, "names", [])}
+        known |= {node.target.id} if isinstance(node, ast.AnnAssign) else set()
+    assert {name for name in dir(module) if not name.startswith("_")} <= known
+    assert (file.parents[1] / "py.typed").exists()
