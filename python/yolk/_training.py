@@ -163,7 +163,7 @@ def train(task: str | os.PathLike[str] = "cartpole", *, population: int = 4096, 
           robust: bool = False, group_size: int = 0, beta1: float = 0.9, beta2: float = 0.999,
           freeze: Sequence[str] = (), freeze_vectors: bool = False, determinism: str = "exact", max_steps: int = 0,
           stop_when_solved: bool = True, evaluation_episodes: int = 100, checkpoint_every: int = 0, hash_every: int = 1,
-          audit: float = 0.0, log: bool = True, out: str | os.PathLike[str] | None = None, resume: bool = False,
+          audit: float = 0.0, hang_seconds: float = 120.0, log: bool = True, out: str | os.PathLike[str] | None = None, resume: bool = False,
           device: Any = None, tuning: bool = True, on_generation: OnGeneration | None = None,
           progress: bool | None = None) -> Run:
     """Trains a policy by EGGROLL (low-rank evolution strategies): whole episodes of the population run on the device.
@@ -184,6 +184,7 @@ def train(task: str | os.PathLike[str] = "cartpole", *, population: int = 4096, 
     out                  folder for policy, metrics, checkpoint and log; None: a temporary one, as long as the run object
     resume               goes on from what is in `out`, to the bits of a run that was never interrupted
     audit                share of the members, 0 to 1, that a second device evaluates again
+    hang_seconds         a device on which nothing has moved for so long hangs, and is given up
     device               index, UUID or part of the name of a device, a list of them, or "all"; None: the best one
     on_generation        called with each generation's dict; False ends training there, with everything saved
     progress             a line on standard error; None: where that is a terminal
