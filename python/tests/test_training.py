@@ -4,6 +4,7 @@ import inspect
 import json
 import math
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -96,8 +97,8 @@ def test_replay_rebuilds_each_state(tmp_path):
     assert yolk.replay(run.folder, on_host=True)["state_hash"] == run.state_hash
 
 
-def test_an_environment_as_file_and_as_text(root):
-    file = sorted((root / "examples" / "environments").glob("*.glsl"))[0]
+def test_an_environment_as_file_and_as_text():
+    file = pathlib.Path(__file__).with_name("slider.glsl")
     options = {"population": 64, "generations": 2, "hidden": 8, "stop_when_solved": False}
     from_file = yolk.train(file, **options)
     assert from_file.state_hash == yolk.train(file.read_text(), **options).state_hash
