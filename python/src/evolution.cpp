@@ -46,10 +46,10 @@ Perturbation perturbation_of(const std::string& kind) {
     return Perturbation::Frozen;
 }
 
-using Shape = std::tuple<std::string, std::uint32_t, std::uint32_t, std::string, std::uint32_t>;
+using ParameterShape = std::tuple<std::string, std::uint32_t, std::uint32_t, std::string, std::uint32_t>;
 
-std::unique_ptr<AskedRun> make_run(const std::vector<Shape>& shapes, const Values& initial, const nb::dict& settings,
-                                   const std::string& device, const std::string& log) {
+std::unique_ptr<AskedRun> make_run(const std::vector<ParameterShape>& shapes, const Values& initial,
+                                   const nb::dict& settings, const std::string& device, const std::string& log) {
     AskedParts parts;
     for (const auto& [name, rows, columns, kind, rank] : shapes)
         parts.parameters.push_back({name, rows, columns, perturbation_of(kind), rank});
