@@ -26,6 +26,10 @@ void keep_raised(nb::python_error&& raised) {
 }
 std::unique_ptr<nb::python_error> take_kept() { return std::move(kept_slot()); }
 
+void check_operand(const hyper::Traced& operand) {
+    if (const Error* error = hyper::error_of(operand)) throw Raised(*error);
+}
+
 void raise_error(std::span<const hyper::Traced> results) {
     auto error = hyper::take_error(results);
     const auto kept = take_kept();

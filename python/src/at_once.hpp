@@ -21,6 +21,11 @@ namespace nb = nanobind;
 /// interpreter's lock.
 void raise_error(std::span<const hyper::Traced> results = {});
 
+/// Throws where its run is over.
+void check_operand(const hyper::Traced& operand);
+template <class Other>
+void check_operand(const Other& /*operand*/) {}
+
 /// In which an operation keeps what a Python function raised that it called, while C++ passes an error on.
 void keep_raised(nb::python_error&& raised);
 /// Null where nothing was raised.
@@ -38,6 +43,7 @@ void check(const Other& /*result*/) {
 template <class Function, class Result, class... Arguments>
 auto checked(Function function, std::type_identity<Result(Arguments...)> /*signature*/) {
     return [function = std::move(function)](Arguments... arguments) -> Result {
+        (check_operand(arguments), ...);
         if constexpr (std::is_void_v<Result>) {
             function(std::forward<Arguments>(arguments)...);
             raise_error();
@@ -55,12 +61,22 @@ template <class Class, class Result, class... Arguments>
 std::type_identity<Result(Arguments...)> signature_of(Result (Class::*)(Arguments...) const);
 
 template <class Function>
-auto checked(Function function) {
+constexpr auto signature() {
     if constexpr (std::is_pointer_v<Function>) {
-        return checked(function, decltype(signature_of(function)){});
+        return decltype(signature_of(Function{})){};
     } else {
-        return checked(std::move(function), decltype(signature_of(&Function::operator())){});
+        return decltype(signature_of(&Function::operator())){};
     }
+}
+template <class Function>
+auto checked(Function function) {
+    return checked(std::move(function), signature<Function>());
+}
+
+/// Whether a function takes one operand, of any kind, beside what `Before` of them are.
+template <std::size_t kBefore, class Result, class... Arguments>
+constexpr bool takes_one_more(std::type_identity<Result(Arguments...)> /*signature*/) {
+    return sizeof...(Arguments) == kBefore + 1 && (std::is_same_v<Arguments, nb::handle> || ...);
 }
 
 }  // namespace at_once
@@ -72,7 +88,15 @@ class AtOnce {
     explicit AtOnce(Scope& scope) : scope_(scope) {}
     template <class Function, class... Extra>
     AtOnce& def(const char* name, Function function, const Extra&... extra) {
-        scope_.def(name, at_once::checked(std::move(function)), extra...);
+        constexpr bool kIsModule = std::is_same_v<Scope, nb::module_>;
+        if constexpr (sizeof...(Extra) == 0 && at_once::takes_one_more < kIsModule
+                          ? 0
+                          : 1 > (at_once::signature<Function>())) {
+            // None comes to the operation, which says what it takes.
+            scope_.def(name, at_once::checked(std::move(function)), nb::arg("x").none());
+        } else {
+            scope_.def(name, at_once::checked(std::move(function)), extra...);
+        }
         return *this;
     }
     template <class Function, class... Extra>

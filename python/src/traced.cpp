@@ -54,8 +54,9 @@ Traced reduced(nb::handle x, nb::handle axis, bool keepdims) {
     Dimensions dimensions;
     if (axis.is_none()) {
         for (std::size_t i = 0; i < value.shape().rank(); ++i) dimensions.push_back(static_cast<std::int64_t>(i));
-    } else {
-        dimensions = nb::cast<Dimensions>(axis);
+    } else if (!nb::try_cast(axis, dimensions)) {
+        throw Raised(
+            bad_input("axis is {}; a whole number, several of them, or None is needed.", nb::repr(axis).c_str()));
     }
     return kSeveral(value, dimensions, keepdims, python_line());
 }
@@ -376,7 +377,11 @@ h::Line python_line() {
 }
 
 Traced traced_of(nb::handle object) {
-    if (nb::isinstance<Traced>(object)) return nb::cast<Traced>(object);
+    if (nb::isinstance<Traced>(object)) {
+        const Traced& operand = nb::cast<const Traced&>(object);
+        check_operand(operand);
+        return operand;
+    }
     return Traced(value_of(object, "The operand"));
 }
 

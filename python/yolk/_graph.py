@@ -121,6 +121,9 @@ class Graph:
         outs = ", ".join(type if not name else f"{name}: {type}" for name, type in self.outputs)
         return f"<yolk.Graph {self.name} ({ins}) -> {outs}, {len(self)} equations>"
 
+    def __deepcopy__(self, memo: Any) -> Graph:
+        return self  # it does not change
+
     def __reduce__(self) -> Any:
         raise TypeError("A yolk.Graph cannot be pickled. Trace the function again, or keep str(graph).")
 

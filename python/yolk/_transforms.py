@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import _core
 from ._graph import Graph, Place
 from .errors import BadInput
 
+_MOST, _MOST_REPEATED = 2**31 - 1, 2**16
 _LISTED = ("integer", "text", "list", "record")  # kinds that a batch has one of for each element
 
 
@@ -68,8 +70,7 @@ def batch(graph: Graph, size: int, in_axes: Any = 0) -> Graph:
     Raises BadInput for an empty batch and axes that do not fit.
     """
     ports = _raw(graph).inputs()
-    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-        raise BadInput(f"batch: size is {size!r}; a whole number from 1 on is needed.")
+    size = _size(graph, size)
     axes = _axes(graph, in_axes)
     flat_axes: list[int | None] = [None] * len(ports)
     for (name, place), axis in zip(graph._inputs, axes):
@@ -188,10 +189,14 @@ def _own(graph: Graph, which: str) -> dict[str, Any]:
 
 
 def _callables(rules: Mapping[str, Callable[..., Any]] | None) -> dict[str, Any]:
-    for name, rule in (rules or {}).items():
+    if rules is None:
+        return {}
+    if not isinstance(rules, Mapping):
+        raise BadInput(f"rules is {rules!r}; a dict of functions by the names of host and custom functions is needed.")
+    for name, rule in rules.items():
         if not isinstance(name, str) or not callable(rule):
             raise BadInput(f"rules: {name!r}: {rule!r}; functions by the names of host and custom functions are needed.")
-    return dict(rules or {})
+    return dict(rules)
 
 
 def _names(given: Any, what: str) -> list[str]:
@@ -255,6 +260,18 @@ def _listed(ports: list[tuple[str, Place]], sizes: list[int]) -> list[tuple[str,
         return [_moved(place, lambda leaf, element=element: first[leaf] + element) for element in range(size)]
 
     return [(name, place_of(place)) for name, place in ports]
+
+
+def _size(graph: Graph, given: Any) -> int:
+    if isinstance(given, bool) or not hasattr(given, "__index__") or operator.index(given) < 1:
+        raise BadInput(f"batch: size is {given!r}; a whole number from 1 on is needed.")
+    size = operator.index(given)
+    ports = graph._raw.inputs() + graph._raw.outputs()
+    repeated = any(port[2] in _LISTED for port in ports) or any(one.is_host for one in graph.equations)
+    if size > (_MOST_REPEATED if repeated else _MOST):
+        raise BadInput(f"batch: size is {size}; at most {_MOST_REPEATED if repeated else _MOST} are possible"
+                       f"{', since texts and host functions are repeated for each element' if repeated else ''}.")
+    return size
 
 
 def _axes(graph: Graph, given: Any) -> list[Any]:

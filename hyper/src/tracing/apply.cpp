@@ -59,6 +59,11 @@ Traced apply(std::string_view name, std::initializer_list<Traced> operands, Attr
     return apply(name, std::span(operands.begin(), operands.size()), std::move(attributes), 1, line)[0];
 }
 
+const Error* error_of(const Traced& value) {
+    const auto& tracer = Tracer::tracer_of(value);
+    return tracer != nullptr && tracer->error() ? &*tracer->error() : nullptr;
+}
+
 const Value* literal_of(const Traced& value) {
     return Tracer::tracer_of(value) == nullptr ? &Tracer::known_value_of(value) : nullptr;
 }

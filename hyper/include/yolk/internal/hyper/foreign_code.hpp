@@ -16,6 +16,9 @@ namespace yolk::hyper {
 /// error has left no equation.
 [[nodiscard]] std::optional<Error> take_error(std::span<const Traced> results);
 
+/// What sticks in a value's own run, for good where that is over; nullptr for none.
+[[nodiscard]] const Error* error_of(const Traced& value);
+
 /// The value of a literal: of what was made of literals alone, outside of runs or in one. nullptr for traced values.
 [[nodiscard]] const Value* literal_of(const Traced& value);
 
