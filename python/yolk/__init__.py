@@ -8,7 +8,7 @@
 `yolk.devices()` lists what it can run on. docs/python.md has the rest.
 """
 
-from . import errors, metrics, operations
+from . import errors, metrics, operations, ops
 from ._core import Device, Metric, __version__
 from ._devices import devices
 from ._evolution import Evolution, Members
@@ -19,11 +19,12 @@ from ._system import Hyperfunction, Outcome, System, host_function, hyperfunctio
 from ._training import Run, environments, evaluate, replay, train
 from .errors import (BadInput, Cancelled, DeviceLost, DriverError, Error, Failed, FileError, OutOfMemory, Unsupported,
                      Untraceable)
+from .ops._array import Array, array
 from .operations import *  # noqa: F401,F403
 
 __all__ = [
-    "BadInput", "Cancelled", "Device", "DeviceLost", "DriverError", "Error", "Evolution", "Failed", "FileError",
+    "Array", "BadInput", "Cancelled", "Device", "DeviceLost", "DriverError", "Error", "Evolution", "Failed", "FileError",
     "History", "Hyperfunction", "Matrix", "Members", "Metric", "OutOfMemory", "Outcome", "Policy", "Run", "System", "Text",
-    "Unsupported", "Untraceable", "Vector", "__version__", "devices", "environments", "errors", "evaluate", "host_function",
-    "hyperfunction", "knob", "metric", "metrics", "operations", "replay", "train",
+    "Unsupported", "Untraceable", "Vector", "__version__", "array", "devices", "environments", "errors", "evaluate", "host_function",
+    "hyperfunction", "knob", "metric", "metrics", "operations", "ops", "replay", "train",
 ]
