@@ -13,6 +13,7 @@ from ._core import Device, Metric, __version__
 from ._devices import devices
 from ._evolution import Evolution, Members
 from ._history import History
+from ._kernel_tuning import KernelTuning, tune_kernel
 from ._parameters import Matrix, Text, Vector, knob
 from ._policy import Policy
 from ._system import Hyperfunction, Outcome, System, host_function, hyperfunction, metric
@@ -24,7 +25,7 @@ from .operations import *  # noqa: F401,F403
 
 __all__ = [
     "Array", "BadInput", "Cancelled", "Device", "DeviceLost", "DriverError", "Error", "Evolution", "Failed", "FileError",
-    "History", "Hyperfunction", "Matrix", "Members", "Metric", "OutOfMemory", "Outcome", "Policy", "Run", "System", "Text",
+    "History", "Hyperfunction", "KernelTuning", "Matrix", "Members", "Metric", "OutOfMemory", "Outcome", "Policy", "Run", "System", "Text",
     "Unsupported", "Untraceable", "Vector", "__version__", "array", "devices", "environments", "errors", "evaluate", "host_function",
-    "hyperfunction", "knob", "metric", "metrics", "operations", "ops", "replay", "train",
+    "hyperfunction", "knob", "metric", "metrics", "operations", "ops", "replay", "train", "tune_kernel",
 ]

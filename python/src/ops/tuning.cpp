@@ -56,10 +56,11 @@ Result<Machine> open_machine(const std::string& device) {
     return Machine{context.device(), std::move(dispatcher)};
 }
 
-/// [(name, is written, contents or None)], as the space file declares them.
-nb::list buffers_of(const std::string& shader, const std::string& space, const std::vector<std::string>& includes,
+/// ([(name, elements, contents or None)], sizes as JSON), as the space file declares them.
+nb::tuple buffers_of(const std::string& shader, const std::string& space, const std::vector<std::string>& includes,
                     const std::string& device) {
     const Files files = files_of(shader, space, includes, device);
+    std::string sizes;
     std::optional<Result<std::vector<oracle::ProblemBuffer>>> found;
     {
         const nb::gil_scoped_release released;
@@ -67,6 +68,7 @@ nb::list buffers_of(const std::string& shader, const std::string& space, const s
             YOLK_TRY(const Machine machine, open_machine(files.device));
             YOLK_TRY(const std::unique_ptr<UserKernel> kernel,
                      UserKernel::create_to_inspect(machine.device, files.shader, files.space, files.includes));
+            sizes = kernel->sizes().dump();
             return kernel->buffers();
         }();
     }
@@ -75,9 +77,9 @@ nb::list buffers_of(const std::string& shader, const std::string& space, const s
         nb::object contents = nb::none();
         if (buffer.role != oracle::BufferRole::Output)
             contents = nb::bytes(reinterpret_cast<const char*>(buffer.contents.data()), buffer.contents.size());
-        all.append(nb::make_tuple(buffer.name, buffer.role != oracle::BufferRole::Input, contents));
+        all.append(nb::make_tuple(buffer.name, buffer.size_bytes / sizeof(std::uint32_t), contents));
     }
-    return all;
+    return nb::make_tuple(all, sizes);
 }
 
 Fields tuning_fields(autotune::TuneUserKernelOptions& o) {
