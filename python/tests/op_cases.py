@@ -62,11 +62,13 @@ def cases(n):
     x, y, z = numbers(n, 5), numbers(n, 5, seed=3), numbers(3, n, 4)
     d, e, f = (array.astype(np.float64) for array in (x, y, z))
     at = ids(n, 5)
+    symmetric = blocks(n)
     vector, small, wide = numbers(5), numbers(5, 7), numbers(n, n + 2)
     i8, j8 = (np.random.default_rng(n).integers(-128, 128, shape, dtype=np.int8) for shape in ((4, n), (6, n)))
     found = {name: (lambda name=name: getattr(ops, name)(x), lambda want=want: want(d), 1e-5)
              for name, want in UNARY.items()}
-    found |= {name: (lambda name=name: getattr(ops, name)(np.abs(x) + .1), lambda want=want: want(np.abs(x).astype(np.float32) + .1), 1e-5)
+    positive = np.abs(x) + np.float32(.1)
+    found |= {name: (lambda name=name: getattr(ops, name)(positive), lambda want=want: want(positive.astype(float)), 1e-5)
               for name, want in POSITIVE.items()}
     found |= {name: (lambda name=name: getattr(ops, name)(x, y), lambda want=want: want(d, e), 1e-6)
               for name, want in BINARY.items()}
@@ -94,7 +96,8 @@ def cases(n):
         "softmax": (lambda: ops.softmax(x), lambda: _softmax(d), 1e-6),
         "softmax axis": (lambda: ops.softmax(z, axis=1), lambda: _softmax(f, 1), 1e-6),
         "log_softmax": (lambda: ops.log_softmax(x), lambda: np.log(_softmax(d)), 1e-5),
-        "layer_norm": (lambda: ops.layer_norm(x, vector, small[:, 0]), lambda: _layer_norm(d, vector, small[:, 0]), 1e-4),
+        "layer_norm": (lambda: ops.layer_norm(x, vector, small[:, 0]),
+                       lambda: _layer_norm(d, vector, small[:, 0]), 1e-4),
         "rms_norm": (lambda: ops.rms_norm(x, vector),
                      lambda: d / np.sqrt((d * d).mean(-1, keepdims=True) + 1e-5) * vector, 1e-5),
         "sum": (lambda: ops.sum(x), lambda: d.sum(), 1e-4),
@@ -108,7 +111,8 @@ def cases(n):
         "cumsum all": (lambda: ops.cumsum(x), lambda: d.cumsum(), 1e-4),
         "transpose": (lambda: ops.transpose(z, (1, 2, 0)), lambda: z.transpose(1, 2, 0), 0),
         "reshape": (lambda: ops.reshape(x, (5, n)), lambda: x.reshape(5, n), 0),
-        "broadcast_to": (lambda: ops.broadcast_to(x[:, :1], (2, n, 5)), lambda: np.broadcast_to(x[:, :1], (2, n, 5)), 0),
+        "broadcast_to": (lambda: ops.broadcast_to(x[:, :1], (2, n, 5)),
+                         lambda: np.broadcast_to(x[:, :1], (2, n, 5)), 0),
         "pad": (lambda: ops.pad(x, (1, 0), (2, -1), 7.0),
                 lambda: np.pad(x[:, :-1], ((1, 2), (0, 0)), constant_values=7), 0),
         "flip": (lambda: ops.flip(z, (0, 1)), lambda: z[::-1, ::-1], 0),
@@ -119,11 +123,14 @@ def cases(n):
                     lambda: _scattered(numbers(5, 3), at, numbers(n, 3), 0, False), 0),
         "scatter add": (lambda: ops.scatter(numbers(2, 5), at, numbers(2, n), axis=1, mode="add"),
                         lambda: _scattered(numbers(2, 5).astype(np.float64), at, numbers(2, n), 1, True), 1e-5),
-        "concatenate": (lambda: ops.concatenate([z, z[:, :1], z], axis=1), lambda: np.concatenate([z, z[:, :1], z], 1), 0),
+        "concatenate": (lambda: ops.concatenate([z, z[:, :1], z], axis=1),
+                        lambda: np.concatenate([z, z[:, :1], z], 1), 0),
         "stack": (lambda: ops.stack([x, y], axis=1), lambda: np.stack([x, y], 1), 0),
         "split": (lambda: ops.split(z, [1, 3], axis=2)[1], lambda: z[:, :, 1:], 0),
-        "block_inverse": (lambda: ops.block_inverse(blocks(n)).inverse, lambda: np.linalg.inv(blocks(n).astype(float)), 1e-4),
-        "inverse_sqrt": (lambda: ops.inverse_sqrt(blocks(n)).inverse, lambda: _sqrt_inverse(blocks(n).astype(float)), 1e-4),
+        "block_inverse": (lambda: ops.block_inverse(symmetric).inverse,
+                          lambda: np.linalg.inv(symmetric.astype(float)), 1e-4),
+        "inverse_sqrt": (lambda: ops.inverse_sqrt(symmetric).inverse,
+                         lambda: _sqrt_inverse(symmetric.astype(float)), 1e-4),
         "covariance": (lambda: ops.covariance(z), lambda: f.transpose(0, 2, 1) @ f / max(1, n), 1e-5),
     }
     if n > 0:

@@ -107,6 +107,12 @@ def test_a_space_in_a_file_with_files_beside_it(tmp_path):
     shutil.rmtree(tmp_path)
 
 
+def test_without_a_reference_it_warns(tmp_path):
+    with pytest.warns(UserWarning, match="what is right in b, c"):
+        tune(tmp_path, reference=None, budget=1)
+    assert tune(tmp_path, reference="default", budget=1).milliseconds > 0
+
+
 def test_functions_get_what_they_ask_for(tmp_path):
     def everything(**known):
         assert set(known) == {"a", "b", "count", "half"} and known["half"] == 500

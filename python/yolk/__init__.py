@@ -26,6 +26,6 @@ from .operations import *  # noqa: F401,F403
 __all__ = [
     "Array", "BadInput", "Cancelled", "Device", "DeviceLost", "DriverError", "Error", "Evolution", "Failed", "FileError",
     "History", "Hyperfunction", "KernelTuning", "Matrix", "Members", "Metric", "OutOfMemory", "Outcome", "Policy", "Run", "System", "Text",
-    "Unsupported", "Untraceable", "Vector", "__version__", "array", "devices", "environments", "errors", "evaluate", "host_function",
-    "hyperfunction", "knob", "metric", "metrics", "operations", "ops", "replay", "train", "tune_kernel",
+    "Unsupported", "Untraceable", "Vector", "__version__", "array", "devices", "environments", "errors", "evaluate",
+    "host_function", "hyperfunction", "knob", "metric", "metrics", "operations", "ops", "replay", "train", "tune_kernel",
 ]

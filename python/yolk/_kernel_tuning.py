@@ -9,6 +9,7 @@ import os
 import pathlib
 import shutil
 import tempfile
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,10 +27,10 @@ class KernelTuning:
     """What `yolk.tune_kernel` found.
 
     configuration         the best one, by name; `specialization`, `defines` and `dispatch` are what sets it
-    milliseconds          its time; default_milliseconds that of the default, speed_up their quotient, spread the quartiles'
-                          distance over the median
-    measured              all configurations that were measured, the fastest first: [{"configuration", "milliseconds", "status"}];
-                          failed ones have no time
+    milliseconds          its time; default_milliseconds is that of the default, speed_up their quotient
+    spread                the distance of the times' quartiles over their median
+    measured              all configurations that were measured, the fastest first: a list of {"configuration",
+                          "milliseconds", "status"}; failed ones have no time
     decided               the search came to its end, now or in an earlier run; otherwise the next run goes on
     device, driver, reference, table, evaluations, seconds
     """
@@ -122,8 +123,8 @@ class _Space:
         self.refer_to(self.json.get("reference"))
         for constraint in self.json.get("constraints", []):
             if callable(constraint):
-                raise BadInput("A constraint is a Python function; candidates may be tried in another process, so write it "
-                               "as an expression: \"wx * wy <= 256\".")
+                raise BadInput("A constraint is a Python function; candidates may be tried in another process, so write "
+                               "it as an expression: \"wx * wy <= 256\".")
 
     def refer_to(self, reference: Any) -> None:
         if reference is not None:
@@ -137,7 +138,8 @@ class _Space:
             array = np.asarray(content)
             kinds = {"f": "f32", "i": "i32", "u": "u32"}
             if array.dtype.kind not in kinds:
-                raise BadInput(f"The content of '{buffer.get('name')}' has the dtype {array.dtype}; numbers are needed.")
+                raise BadInput(f"The content of '{buffer.get('name')}' has the dtype {array.dtype}; numbers are "
+                               "needed.")
             buffer.setdefault("type", kinds[array.dtype.kind])
             buffer.setdefault("elements", int(array.size))
             buffer["content"] = {"file": self.write(f"{buffer.get('name')}.content.bin", array, buffer["type"])}
@@ -193,8 +195,8 @@ def _results(returned: Any, outputs: list[dict[str, Any]]) -> dict[str, Any]:
     else:
         by_name = {}
     if set(by_name) != set(names):
-        raise BadInput(f"The reference returns what {', '.join(names)} must be: one array for the one, or a dict or tuple "
-                       f"of arrays. It returned {type(returned).__name__}"
+        raise BadInput(f"The reference returns what {', '.join(names)} must be: an array if that is one buffer, else a "
+                       f"dict or tuple of arrays. It returned {type(returned).__name__}"
                        f"{' of ' + ', '.join(map(str, returned)) if isinstance(returned, dict) else ''}.")
     return by_name
 
@@ -247,9 +249,9 @@ def tune_kernel(shader: str | os.PathLike[str], *, space: Any, reference: Any = 
     shader       its file, or its text
     space        what may be chosen, what the buffers contain, and the dispatch: a JSON file, or a dict of the same form
                  (docs/own_kernels.md), in which a buffer's "content" may also be an array: "type" and "elements" follow
-    reference    what is right: a function that gets inputs and sizes by their names (1-D arrays, numbers) and returns the
-                 outputs (one array, or a dict or tuple of them), called once; or "default", or a dict, as in the file.
-                 None: what the space says. Without any, configurations are only compared with themselves
+    reference    what is right: a function that gets inputs (1-D arrays) and sizes by their names, and returns the
+                 outputs: one array, or a dict or tuple of them. It is called once. Or "default", or a dict, as in the
+                 file; None: what the space says. Without any, configurations are only compared with themselves
     strategy, budget, seed, seconds  of the search: how, measurements, random choices, time
     again        measure although the table has a choice
     table        the tuning table's file; "": $YOLK_TABLE, else in the cache folder
@@ -258,11 +260,12 @@ def tune_kernel(shader: str | os.PathLike[str], *, space: Any, reference: Any = 
     on_progress  called after each measurement with a dict; False ends the search, and what it raises comes out
 
     Ctrl-C ends the search and raises KeyboardInterrupt; what was measured is in the table, and the next run goes on.
-    Raises BadInput for mistakes in shader, space or reference, with their place; Failed where no configuration is right.
+    Raises BadInput for mistakes in shader, space or reference, with their place, and Failed if no configuration is
+    right.
     """
     if record and not os.fspath(record).endswith(_RECORD):
-        raise BadInput(f"record is '{os.fspath(record)}'; its name ends in {_RECORD}. `yolk tune kernel --record` writes Kernel "
-                       "Tuner's caches, too.")
+        raise BadInput(f"record is '{os.fspath(record)}'; its name must end in {_RECORD}. `yolk tune kernel --record` "
+                       "also writes Kernel Tuner's caches.")
     request = "" if device is None else str(device.index if isinstance(device, _core.Device) else device)
     with tempfile.TemporaryDirectory(prefix="yolk-tune-") as name:
         folder = pathlib.Path(name)
@@ -281,11 +284,14 @@ def tune_kernel(shader: str | os.PathLike[str], *, space: Any, reference: Any = 
         recorded = folder / f"measured{_RECORD}"
         settings = {"strategy": strategy, "budget": budget, "seed": seed, "seconds": seconds, "again": again,
                     "record": str(recorded)}
-        outcome = json.loads(_core.tune_kernel(source, str(prepared.path), includes, request, os.fspath(table), settings,
-                                               on_progress))
+        told = _core.tune_kernel(source, str(prepared.path), includes, request, os.fspath(table), settings, on_progress)
+        outcome = json.loads(told)
         measured = _read_measured(recorded, prepared.json.get("parameters", {}))
         if record:
             shutil.copyfile(recorded, record)
     if callable(reference):
         outcome["reference"] = f"the Python function {getattr(reference, '__name__', type(reference).__name__)}"
+    if outcome["unchecked"]:
+        warnings.warn(f"Nobody knows what is right in {', '.join(outcome['unchecked'])}: configurations were only "
+                      "compared with themselves, and a wrong one may have won. Give a reference.", stacklevel=2)
     return KernelTuning(outcome, measured)

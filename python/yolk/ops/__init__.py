@@ -6,9 +6,9 @@
     b = yolk.ops.softmax(yolk.ops.matmul(a, a, transpose_b=True))   # nothing comes back to the host
     print(b.sum(axis=1).numpy())
 
-Names, argument order and broadcasting are NumPy's. Whatever is an array of numbers on the host is taken, and uploaded; the
-result is on the device of the arrays among the arguments, else on $YOLK_DEVICE or the best one. Elements are float32
-where a function does not say otherwise. All kernels give the same bits on every device, but for determinism="fast".
+Names, argument order and broadcasting are NumPy's. Arrays of the host are uploaded. The result lies on the device of
+the arrays among the arguments, else on $YOLK_DEVICE or the best device. Elements are float32 where a function does not
+say otherwise. All kernels give the same bits on every device, except with determinism="fast".
 """
 
 from typing import Any
@@ -31,7 +31,7 @@ def wait(device: Any = None) -> None:
 
 
 def counts(device: Any = None) -> dict[str, int]:
-    """What the device was asked to do since it was opened: dispatches, submissions, bytes uploaded and downloaded, ..."""
+    """What the device has done since it was opened: dispatches, submissions, bytes uploaded and downloaded, ..."""
     return _array.place_of(device).counts()
 
 
@@ -42,10 +42,11 @@ def close() -> None:
 
 
 __all__ = [
-    "Inverse", "absolute", "add", "argmax", "block_inverse", "broadcast_to", "clip", "close", "concatenate", "convert",
-    "cos", "counts", "covariance", "cross_entropy", "cumsum", "cumulative_sum", "divide", "equal", "exp", "flip", "floor",
-    "gather", "gelu", "greater", "greater_equal", "inverse_sqrt", "layer_norm", "less", "less_equal", "log", "log_softmax",
-    "matmul", "matmul_i8", "max", "maximum", "mean", "min", "minimum", "multiply", "negative", "noise", "not_equal", "pad",
-    "perturbed_linear", "perturbed_vector", "power", "relu", "reshape", "rms_norm", "round", "rsqrt", "scatter", "sigmoid",
-    "silu", "sin", "softmax", "split", "sqrt", "stack", "subtract", "sum", "tanh", "transpose", "wait", "where",
+    "Inverse", "absolute", "add", "argmax", "block_inverse", "broadcast_to", "clip", "close", "concatenate",
+    "convert", "cos", "counts", "covariance", "cross_entropy", "cumsum", "cumulative_sum", "divide", "equal", "exp",
+    "flip", "floor", "gather", "gelu", "greater", "greater_equal", "inverse_sqrt", "layer_norm", "less", "less_equal",
+    "log", "log_softmax", "matmul", "matmul_i8", "max", "maximum", "mean", "min", "minimum", "multiply", "negative",
+    "noise", "not_equal", "pad", "perturbed_linear", "perturbed_vector", "power", "relu", "reshape", "rms_norm",
+    "round", "rsqrt", "scatter", "sigmoid", "silu", "sin", "softmax", "split", "sqrt", "stack", "subtract", "sum",
+    "tanh", "transpose", "wait", "where",
 ]

@@ -29,7 +29,7 @@ def dtype_of(given: Any) -> Any:
         return BFLOAT16
     try:
         dtype = np.dtype(given)
-    except TypeError as reason:
+    except Exception as reason:
         raise BadInput(f"dtype is {given!r}, which is none; there are {DTypes}.") from reason
     if dtype not in (FLOAT32, FLOAT16, INT32, UINT32, INT8):
         raise BadInput(f"dtype is {dtype}; there are {DTypes}.")
@@ -45,7 +45,8 @@ def host_array(value: Any, name: str) -> np.ndarray:
             raise BadInput(f"{name} is a torch tensor on {value.device}; give it as .cpu().")
         value = value.detach()
     try:
-        array = np.asarray(value)
+        has_only_dlpack = hasattr(value, "__dlpack__") and not hasattr(value, "__array__")
+        array = np.from_dlpack(value) if has_only_dlpack else np.asarray(value)
     except Exception as reason:
         raise BadInput(f"{name} is no array of numbers: {reason}") from reason
     if array.dtype in (FLOAT32, FLOAT16, INT32, UINT32, INT8) or str(array.dtype) == BFLOAT16:
@@ -110,7 +111,7 @@ class Array:
         return self._memory
 
     def close(self) -> None:
-        """Frees the device's memory now, unless arrays made by reshaping share it; the array cannot be used afterwards."""
+        """Frees the device's memory now, unless a reshaped array shares it. The array cannot be used afterwards."""
         self._memory = None
 
     def numpy(self) -> np.ndarray:
@@ -118,7 +119,8 @@ class Array:
         raw = self.memory.read()
         if self.dtype == INT8:
             rows = (*self.shape[:-1], _moves.padded(self.shape[-1])) if self.shape else (4,)
-            return np.ascontiguousarray(raw.view(np.int8).reshape(rows)[..., :(self.shape or (1,))[-1]]).reshape(self.shape)
+            values = raw.view(np.int8).reshape(rows)[..., :(self.shape or (1,))[-1]]
+            return np.ascontiguousarray(values).reshape(self.shape)
         if self.dtype is BFLOAT16:
             words = raw.view(np.uint16)[:self.size].astype(np.uint32)
             return (words << np.uint32(16)).view(np.float32).reshape(self.shape)
@@ -128,7 +130,7 @@ class Array:
         if copy is False:
             raise ValueError("An array on a device can only be read as a copy.")
         array = self.numpy()
-        return array if dtype is None else array.astype(dtype, copy=False)
+        return array if dtype is None else array.astype(np.dtype(dtype), copy=False)
 
     def __dlpack__(self, **how: Any) -> Any:
         """A copy on the host (CPU), for `np.from_dlpack`, `torch.from_dlpack` and `jax.dlpack.from_dlpack`."""
@@ -172,6 +174,12 @@ class Array:
     def __repr__(self) -> str:
         state = "closed" if self._memory is None else f"on {self.device}"
         return f"<yolk.Array {list(self.shape)} {self.dtype}, {state}>"
+
+    def __copy__(self) -> Array:
+        return self
+
+    def __deepcopy__(self, known: Any) -> Array:
+        return self
 
     def __reduce__(self) -> Any:
         raise TypeError("A yolk.Array cannot be pickled, as it lies on a device. Pickle its numpy().")
@@ -309,7 +317,7 @@ def array(values: Any, device: Any = None, dtype: Any = None) -> Array:
 
 
 def operands(*values: Any, names: Sequence[str] = (), dtype: Any = FLOAT32) -> list[Array]:
-    """All on one device, that of the first Array among them; what the host has is uploaded as `dtype` (None: its own)."""
+    """All on the device of the first Array among them; what the host has is uploaded as `dtype` (None: its own)."""
     place = None
     for value in values:
         if isinstance(value, Array):

@@ -15,15 +15,17 @@ _COMMUTATIVE = {"add", "multiply", "maximum", "minimum", "equal_to", "not_equal_
 
 
 def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    if all(shape == shapes[0] for shape in shapes):
+        return shapes[0]
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError as reason:
-        raise BadInput(f"The shapes {' and '.join(map(str, shapes))} do not fit each other: axes are equal from the last "
-                       "one on, or 1.") from reason
+        raise BadInput(f"The shapes {' and '.join(map(str, shapes))} do not fit each other: from the last axis on, "
+                       "extents are equal or 1.") from reason
 
 
 def repeated(small: tuple[int, ...], whole: tuple[int, ...]) -> tuple[int, int, int] | None:
-    """[members, rows, columns] of the whole, of which the small one has [members, columns]; None where it is otherwise."""
+    """[members, rows, columns] of the whole, if the small one is its [members, columns]; None otherwise."""
     padded = (1,) * (len(whole) - len(small)) + small
     axes = [(one, all_) for one, all_ in zip(padded, whole) if all_ != 1]
     first = 0
@@ -170,7 +172,8 @@ def where(condition: Any, a: Any, b: Any) -> Any:
         else:
             values[index] = _moves.broadcast_to(values[index], shape)
             kinds.append("full")
-    fields = (f"members={members} rows={rows} columns={columns} condition={kinds[0]} first={kinds[1]} second={kinds[2]}")
+    fields = (f"members={members} rows={rows} columns={columns} condition={kinds[0]} first={kinds[1]} "
+              f"second={kinds[2]}")
     return run("where", fields, values, [(shape, values[1].dtype)])[0]
 
 

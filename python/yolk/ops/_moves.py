@@ -9,9 +9,10 @@ import numpy as np
 
 from ..errors import BadInput
 from . import _array
-from ._run import around, axis_of, filled, real, run, whole, word
+from ._run import around, axes_of, axis_of, extents, filled, items, real, run, whole, word
 
 _MOST_AXES = 5
+_FAR = 2**31 - 1
 
 
 def padded(columns: int) -> int:
@@ -85,22 +86,23 @@ def reshape(x: Any, shape: Any) -> Any:
 
     Raises BadInput for a shape with another number of elements."""
     value = _one(x)
-    extents = [shape] if isinstance(shape, int) else list(shape)
-    if value.dtype == "int8" and (extents[-1:] or [1]) != list(value.shape[-1:] or (1,)):
+    wanted = list(extents(shape, least=-1))
+    if value.dtype == "int8" and (wanted[-1:] or [1]) != list(value.shape[-1:] or (1,)):
         raise BadInput("Rows of int8 take whole words, so their last axis stays; reshape before yolk.array().")
-    known = math.prod(extent for extent in extents if extent != -1)
-    if extents.count(-1) == 1 and known > 0 and value.size % known == 0:
-        extents[extents.index(-1)] = value.size // known
-    if any(extent < 0 for extent in extents) or math.prod(extents) != value.size:
+    known = math.prod(extent for extent in wanted if extent != -1)
+    if wanted.count(-1) == 1 and known > 0 and value.size % known == 0:
+        wanted[wanted.index(-1)] = value.size // known
+    if -1 in wanted or math.prod(wanted) != value.size:
         raise BadInput(f"An array of the shape {value.shape} has {value.size} elements, and does not take the shape "
-                       f"{tuple(shape) if not isinstance(shape, int) else (shape,)}.")
-    return _array.Array(value.memory, value._place, tuple(int(extent) for extent in extents), value.dtype)
+                       f"{shape}.")
+    return _array.Array(value.memory, value._place, tuple(wanted), value.dtype)
 
 
 def transpose(x: Any, axes: Sequence[int] | None = None) -> Any:
     """Axes in another order; without `axes` in the reverse one. Elements of 32 or 16 bits."""
     value = _one(x)
-    order = list(range(value.ndim))[::-1] if axes is None else [axis_of(axis, value.ndim, "axes") for axis in axes]
+    order = list(range(value.ndim))[::-1] if axes is None else [axis_of(axis, value.ndim, "axes")
+                                                                        for axis in items(axes, "axes")]
     if sorted(order) != list(range(value.ndim)):
         raise BadInput(f"axes is {tuple(axes or ())}; each of the {value.ndim} axes is named once.")
     if order == sorted(order):
@@ -111,7 +113,7 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Any:
 def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
     """Repeated by NumPy's rules to this shape, which takes memory. Raises BadInput where it does not fit."""
     value = _one(x)
-    target = tuple(int(extent) for extent in shape)
+    target = extents(shape)
     if value.shape == target:
         return value
     own = (1,) * (len(target) - value.ndim) + value.shape
@@ -125,12 +127,16 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
 def pad(x: Any, before: Sequence[int], after: Sequence[int], value: float = 0.0) -> Any:
     """More elements of one value around it: so many before and after each axis. Negative numbers cut off."""
     array = _one(x)
+    before, after = items(before, "before"), items(after, "after")
     if len(before) != array.ndim or len(after) != array.ndim:
-        raise BadInput(f"before and after have {len(before)} and {len(after)} numbers; the array has {array.ndim} axes.")
+        raise BadInput(f"before and after have {len(before)} and {len(after)} numbers; the array has {array.ndim} "
+                       "axes.")
 
     def widen(axes: list[_Axis]) -> list[_Axis]:
+        numbers = [(whole(low, "before", -_FAR, _FAR), whole(high, "after", -_FAR, _FAR))
+                   for low, high in zip(before, after)]
         return [axis._replace(extent=whole(axis.extent + low + high, "an extent"), start=-low)
-                for axis, low, high in zip(axes, before, after)]
+                for axis, (low, high) in zip(axes, numbers)]
 
     return _moved(array, widen, real(value, "value"))
 
@@ -138,8 +144,7 @@ def pad(x: Any, before: Sequence[int], after: Sequence[int], value: float = 0.0)
 def flip(x: Any, axis: int | Sequence[int] | None = None) -> Any:
     """The reverse order along an axis, several, or all."""
     value = _one(x)
-    chosen = range(value.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
-    turned = {axis_of(one, value.ndim) for one in chosen}
+    turned = axes_of(axis, value.ndim)
     return _moved(value, lambda axes: [axis._replace(start=axis.extent - 1, step=-1) if index in turned else axis
                                        for index, axis in enumerate(axes)])
 
@@ -176,15 +181,15 @@ def index(x: Any, key: Any) -> Any:
                 raise IndexError(f"index {part} of an axis of {axis.extent}")
             axes.append(axis._replace(extent=1, start=part.__index__() % axis.extent, step=1))
         else:
-            raise BadInput(f"An array is indexed by whole numbers, slices, ... and None, or by one array of whole numbers, "
-                           f"and not by {part!r}.")
+            raise BadInput("An array is indexed by whole numbers, slices, ... and None, or by one array of whole "
+                           f"numbers, and not by {part!r}.")
     if all(axis.start == 0 and axis.step == 1 and axis.extent == axis.source for axis in axes):
         return reshape(x, tuple(shape))
     return _rearranged(x, axes, tuple(shape))
 
 
 def _ids_of(value: Any, rows: int, place_by: Any) -> Any:
-    """uint32. Ids of the host may count from the end, and are checked; those on the device are the kernel's to check."""
+    """Whole numbers on the device. Ids of the host may count from the end, and are checked; others are not read."""
     if isinstance(value, _array.Array):
         if value.dtype not in ("uint32", "int32"):
             raise BadInput(f"ids has the dtype {value.dtype}; whole numbers are needed.")
@@ -222,8 +227,8 @@ def scatter(x: Any, ids: Any, values: Any, axis: int = 0, mode: str = "assign") 
 
     mode: "assign" (the last of equal ids stays) or "add" (float32; equal ids add up in their order). ids as for gather;
     those on the device that are out of range are left out. Raises BadInput for shapes that do not fit."""
-    value, new = _array.operands(x, values, names=("x", "values"), dtype=None if word(mode, "mode", ("assign", "add")) == "assign"
-                                 else _array.FLOAT32)
+    needed_dtype = _array.FLOAT32 if word(mode, "mode", ("assign", "add")) == "add" else None
+    value, new = _array.operands(x, values, names=("x", "values"), dtype=needed_dtype)
     at = axis_of(axis, value.ndim)
     outer, rows, inner = around(value.shape, at)
     chosen = _ids_of(ids, rows, value)
@@ -240,7 +245,7 @@ def scatter(x: Any, ids: Any, values: Any, axis: int = 0, mode: str = "assign") 
 
 def concatenate(parts: Sequence[Any], axis: int = 0) -> Any:
     """Arrays of one dtype side by side along an axis. Raises BadInput where the other axes differ."""
-    values = _array.operands(*parts, dtype=None)
+    values = _array.operands(*items(parts, "parts"), dtype=None)
     if not values:
         raise BadInput("There are no arrays to join; give at least one.")
     if any(value.dtype != values[0].dtype for value in values):
@@ -253,16 +258,16 @@ def concatenate(parts: Sequence[Any], axis: int = 0) -> Any:
         return concatenate([value.astype("float32") for value in values], at).astype(values[0].dtype)
     if values[0].dtype == "int8":
         raise BadInput("Arrays of int8 are not joined on the device; join them before yolk.array().")
-    extents = [value.shape[at] for value in values]
+    sizes = [value.shape[at] for value in values]
     outer, _, inner = around(values[0].shape, at)
-    shape = values[0].shape[:at] + (sum(extents),) + values[0].shape[at + 1:]
-    fields = f"members=1 outer={outer} inner={inner} parts={'-'.join(map(str, extents))}"
+    shape = values[0].shape[:at] + (sum(sizes),) + values[0].shape[at + 1:]
+    fields = f"members=1 outer={outer} inner={inner} parts={'-'.join(map(str, sizes))}"
     return run("concat", fields, values, [(shape, values[0].dtype)])[0]
 
 
 def stack(parts: Sequence[Any], axis: int = 0) -> Any:
     """Arrays of one shape along a new axis."""
-    values = _array.operands(*parts, dtype=None)
+    values = _array.operands(*items(parts, "parts"), dtype=None)
     if not values:
         raise BadInput("There are no arrays to join; give at least one.")
     at = axis_of(axis, values[0].ndim + 1)
@@ -277,17 +282,17 @@ def split(whole_: Any, sizes: Any, axis: int = 0) -> list[Any]:
     value = _one(whole_, "whole")
     at = axis_of(axis, value.ndim)
     extent = value.shape[at]
-    if isinstance(sizes, int):
+    if isinstance(sizes, int) and not isinstance(sizes, bool):
         count = whole(sizes, "sizes", 1)
         if extent % count:
             raise BadInput(f"An axis of {extent} has no {count} equal parts.")
         sizes = [extent // count] * count
-    extents = [whole(size, "a size") for size in sizes]
-    if not extents or sum(extents) != extent:
-        raise BadInput(f"The sizes {extents} add up to {sum(extents)}; the axis has {extent}.")
+    parts = [whole(size, "a size") for size in items(sizes, "sizes")]
+    if not parts or sum(parts) != extent:
+        raise BadInput(f"The sizes {parts} add up to {sum(parts)}; the axis has {extent}.")
     if value.dtype in ("float16", "bfloat16"):
-        return [part.astype(value.dtype) for part in split(value.astype("float32"), extents, at)]
+        return [part.astype(value.dtype) for part in split(value.astype("float32"), parts, at)]
     outer, _, inner = around(value.shape, at)
-    fields = f"members=1 outer={outer} inner={inner} parts={'-'.join(map(str, extents))} split=1"
-    shapes = [(value.shape[:at] + (size,) + value.shape[at + 1:], value.dtype) for size in extents]
+    fields = f"members=1 outer={outer} inner={inner} parts={'-'.join(map(str, parts))} split=1"
+    shapes = [(value.shape[:at] + (size,) + value.shape[at + 1:], value.dtype) for size in parts]
     return run("concat", fields, [value], shapes)

@@ -4,12 +4,15 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..errors import BadInput
 from . import _array, _elementwise, _moves
-from ._run import filled, real, run, whole, word
+from ._run import filled, flag, real, run, whole, word
 
 ACTIVATIONS = ("identity", "relu", "gelu", "silu", "tanh", "sigmoid")
-_FORMATS = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
+# By what Array.dtype is; texts of dtypes would take most of a call's time.
+_FORMATS = {np.dtype("float32"): "f32", np.dtype("float16"): "f16", "bfloat16": "bf16"}
 
 
 class _Batch(NamedTuple):
@@ -22,6 +25,8 @@ class _Batch(NamedTuple):
 
 def _batched(a: Any, b: Any) -> _Batch:
     left, right = a.shape[:-2], b.shape[:-2]
+    if left == right:
+        return _Batch(a, b, left, {})
     shape = _elementwise.broadcast_shape(left, right)
     numbers: dict[str, float] = {}
     for name, own, count in (("shared_a", left, math.prod(left)), ("shared_b", right, math.prod(right))):
@@ -46,12 +51,21 @@ def _matrix(x: Any, name: str, is_left: bool) -> Any:
 
 def _out_dtype(a: Any, b: Any, dtype: Any) -> Any:
     wanted = (a.dtype if a.dtype == b.dtype else _array.FLOAT32) if dtype is None else _array.dtype_of(dtype)
-    if str(wanted) not in _FORMATS:
+    if wanted not in _FORMATS:
         raise BadInput(f"dtype is {wanted}; float32, float16 and bfloat16 are products' dtypes.")
     return wanted
 
 
-def _of_no_products(shape: tuple[int, ...], place: Any, bias: Any, activation: str, residual: Any, dtype: Any) -> Any:
+def _floats(value: Any, given: Any, name: str) -> Any:
+    """Whole numbers that the host has given are multiplied as float32; those of an Array are somebody's choice."""
+    if isinstance(given, _array.Array):
+        raise BadInput(f"{name} has the dtype {value.dtype}; float32, float16 and bfloat16 are multiplied, and int8 by "
+                       "yolk.ops.matmul_i8.")
+    return _array.upload(_array.host_array(given, name).astype(np.float32), value._place)
+
+
+def _of_no_products(shape: tuple[int, ...], place: Any, bias: Any, activation: str, residual: Any,
+                    dtype: Any) -> Any:
     result = filled(shape, 0.0, _array.FLOAT32, place)
     if bias is not None:
         result = _elementwise.add(result, bias)
@@ -71,15 +85,13 @@ def matmul(a: Any, b: Any, *, transpose_a: bool = False, transpose_b: bool = Fal
 
     Raises BadInput for shapes or dtypes that do not fit.
     """
+    transpose_a, transpose_b = flag(transpose_a, "transpose_a"), flag(transpose_b, "transpose_b")
     first, second = _array.operands(a, b, names=("a", "b"), dtype=None)
-    for name, value in (("a", first), ("b", second)):
-        if str(value.dtype) not in _FORMATS:
-            if isinstance(a if name == "a" else b, _array.Array):
-                raise BadInput(f"{name} has the dtype {value.dtype}; float32, float16 and bfloat16 are multiplied, and int8 "
-                               "by yolk.ops.matmul_i8.")
-    first, second = (value if str(value.dtype) in _FORMATS else _array.operands(given)[0]
-                     for value, given in ((first, a), (second, b)))
-    left, right = _matrix(first, "a", not transpose_a), _matrix(second, "b", bool(transpose_b))
+    if first.dtype not in _FORMATS:
+        first = _floats(first, a, "a")
+    if second.dtype not in _FORMATS:
+        second = _floats(second, b, "b")
+    left, right = _matrix(first, "a", not transpose_a), _matrix(second, "b", transpose_b)
     m, k = left.shape[-2:][::-1] if transpose_a else left.shape[-2:]
     inner, n = right.shape[-2:][::-1] if transpose_b else right.shape[-2:]
     if k != inner:
@@ -99,9 +111,9 @@ def matmul(a: Any, b: Any, *, transpose_a: bool = False, transpose_b: bool = Fal
         inputs.append(given)
     if bias is not None:
         numbers["bias"] = 1.0
-    fields = (f"m={m} n={n} k={k} batch={math.prod(batch.shape)} a_transposed={int(bool(transpose_a))} "
-              f"transposed={int(bool(transpose_b))} a_format={_FORMATS[str(first.dtype)]} "
-              f"b_format={_FORMATS[str(second.dtype)]} out_format={_FORMATS[str(out)]} residual={int(residual is not None)} "
+    fields = (f"m={m} n={n} k={k} batch={math.prod(batch.shape)} a_transposed={int(transpose_a)} "
+              f"transposed={int(transpose_b)} a_format={_FORMATS[first.dtype]} "
+              f"b_format={_FORMATS[second.dtype]} out_format={_FORMATS[out]} residual={int(residual is not None)} "
               f"determinism={word(determinism, 'determinism', ('exact', 'fast'))}")
     if k == 0 and 0 not in shape:
         return _of_no_products(shape, first._place, bias, activation, residual, out)
@@ -113,9 +125,10 @@ def matmul(a: Any, b: Any, *, transpose_a: bool = False, transpose_b: bool = Fal
 
 
 def matmul_i8(a: Any, b: Any) -> Any:
-    """The products of rows: out[..., i, j] = sum of a[..., i, :] b[..., j, :], int8 [..., m, k] and [..., n, k], int32 out.
+    """The products of rows: out[..., i, j] = sum of a[..., i, :] b[..., j, :].
 
-    b lies as a layer's weights do, [out, in]. k is 131,071 at most. Raises BadInput for shapes that do not fit."""
+    a and b are int8 [..., m, k] and [..., n, k] (as a layer's weights [out, in]), the result is int32.
+    k is 131,071 at most. Raises BadInput for shapes that do not fit."""
     first, second = _array.operands(a, b, names=("a", "b"), dtype=None)
     for name, value in (("a", first), ("b", second)):
         if value.dtype != _array.INT8 or value.ndim < 2:
@@ -197,7 +210,7 @@ def inverse_sqrt(x: Any, *, damping: float = 0.0, max_iterations: int = 26, tole
 
 
 def covariance(x: Any) -> Any:
-    """x^T x / samples of each block [..., samples, n], with symmetric bits; the mean is not taken off. n up to 1,024."""
+    """x^T x / samples of each block [..., samples, n], n up to 1,024, with symmetric bits; x keeps its mean."""
     (value,) = _array.operands(x, names=("x",))
     if value.ndim < 2:
         raise BadInput(f"x has the shape {value.shape}; [..., samples, n] is needed.")

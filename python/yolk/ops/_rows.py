@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import BadInput
 from . import _array, _elementwise, _moves
-from ._run import around, axis_of, filled, real, run
+from ._run import around, axes_of, axis_of, filled, flag, real, run
 
 
 def _last(x: Any, axis: int, function: Any) -> Any:
@@ -77,8 +77,8 @@ def _of_nothing(operation: str, shape: tuple[int, ...], value: Any) -> Any:
 
 def _reduced(operation: str, x: Any, axis: Any, keepdims: bool) -> Any:
     (value,) = _array.operands(x, names=("x",))
-    chosen = (range(value.ndim) if axis is None else [axis] if hasattr(axis, "__index__") else axis)
-    axes = sorted({axis_of(one, value.ndim) for one in chosen})
+    keepdims = flag(keepdims, "keepdims")
+    axes = axes_of(axis, value.ndim)
     kept = tuple(1 if one in axes else extent for one, extent in enumerate(value.shape))
     shape = kept if keepdims else tuple(extent for one, extent in enumerate(value.shape) if one not in axes)
     dtype = _array.UINT32 if operation == "argmax" else value.dtype

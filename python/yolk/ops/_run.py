@@ -18,9 +18,9 @@ _NEVER = _core.When.of()
 
 def run(operation: str, fields: str, inputs: list[Any], shapes: list[Any], numbers: dict[str, float] | None = None,
         when: Any = _NEVER) -> list[Any]:
-    """`inputs`: arrays in the order of the kernel's views (None: it is
-    not used, or zeros that it adds to); `shapes`: (shape, dtype) of what
-    it writes, None for what nobody wants. The inputs lie on one device."""
+    """Inputs are arrays on one device in the order of the kernel's views; None: not used, or zeros that it adds to.
+
+    `shapes` has (shape, dtype) of each array that it writes; None for one that nobody wants."""
     place = next(value._place for value in inputs if value is not None)
     return run_on(place, operation, fields, inputs, shapes, numbers, when)
 
@@ -39,7 +39,9 @@ def filled(shape: tuple[int, ...], value: float, dtype: Any, place: _core.Place)
     """An array of one value: what kernels of no elements would give."""
     host = np.full(shape, value, np.float32 if dtype is _array.BFLOAT16 else dtype)
     made = _array.upload(host, place)
-    return made.astype(dtype) if dtype is _array.BFLOAT16 and host.size else _array.Array(made.memory, place, shape, dtype)
+    if dtype is _array.BFLOAT16 and host.size:
+        return made.astype(dtype)
+    return _array.Array(made.memory, place, shape, dtype)
 
 
 def axis_of(axis: Any, rank: int, name: str = "axis") -> int:
@@ -51,6 +53,14 @@ def axis_of(axis: Any, rank: int, name: str = "axis") -> int:
     if not -rank <= index < rank:
         raise BadInput(f"{name} is {index}; the array has {rank} axes.")
     return index % rank
+
+
+def axes_of(axis: Any, rank: int) -> list[int]:
+    """One axis, several, or with None all, in their order."""
+    if axis is None:
+        return list(range(rank))
+    given = items(axis, "axis") if isinstance(axis, (tuple, list)) else [axis]
+    return sorted({axis_of(one, rank) for one in given})
 
 
 def around(shape: tuple[int, ...], axis: int) -> tuple[int, int, int]:
@@ -66,6 +76,24 @@ def whole(value: Any, name: str, least: int = 0, most: int = _MOST) -> int:
     if isinstance(value, bool) or not least <= number <= most:
         raise BadInput(f"{name} is {value}; {least} to {most} are allowed.")
     return number
+
+
+def items(value: Any, name: str) -> list[Any]:
+    if isinstance(value, (str, bytes, _array.Array)) or not hasattr(value, "__iter__"):
+        raise BadInput(f"{name} is {value!r}; a list or a tuple is needed.")
+    return list(value)
+
+
+def extents(value: Any, name: str = "shape", least: int = 0) -> tuple[int, ...]:
+    """A shape, of which one axis may be given as a number."""
+    given = [value] if hasattr(value, "__index__") and not isinstance(value, np.ndarray) else items(value, name)
+    return tuple(whole(one, f"an extent of {name}", least) for one in given)
+
+
+def flag(value: Any, name: str) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise BadInput(f"{name} is {value!r}; True or False is needed.")
+    return bool(value)
 
 
 def real(value: Any, name: str) -> float:
