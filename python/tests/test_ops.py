@@ -118,6 +118,11 @@ def test_dtypes_of_arrays():
     assert (yolk.array(np.eye(3), dtype="float16") @ np.eye(3)).dtype == np.float32
     assert yolk.array(3).shape == () and float(yolk.array(3.5)) == 3.5 and int(yolk.array(3)) == 3
     assert yolk.array(np.ones((2, 5), np.int8)).numpy().shape == (2, 5)
+    whole = yolk.array([1, 2, 300])
+    np.testing.assert_array_equal(whole.astype("float32") + 1, [2, 3, 301])
+    assert whole.astype("bfloat16").dtype == "bfloat16" and whole.astype("uint32").numpy().tolist() == [1, 2, 300]
+    with pytest.raises(yolk.BadInput, match="-128 to 127"):
+        whole.astype("int8")
     assert yolk.array(halves) is halves and yolk.array(halves, dtype="float32").dtype == np.float32
 
 
@@ -247,7 +252,8 @@ def test_random_shapes():
     (lambda x: ops.perturbed_linear(x, np.ones((2, 4)), members=2, seed=1, sigma=.1), "weight"),
     (lambda x: ops.perturbed_linear(x, np.ones((2, 5)), members=2, seed=1, sigma=.1, rank=33), "rank"),
     (lambda x: yolk.array(x, dtype="float64"), "float32"),
-    (lambda x: yolk.array(x, dtype="int8"), "on the device"),
+    (lambda x: yolk.array(x, dtype="int8"), "not whole"),
+    (lambda x: yolk.array([1, 2]) + 1, "astype"),
     (lambda x: yolk.array([300], dtype="int8"), "outside of int8"),
     (lambda x: yolk.array([2**40]), "outside of int32"),
     (lambda x: yolk.array([0.5], dtype="int32"), "not whole"),

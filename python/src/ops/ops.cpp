@@ -87,15 +87,15 @@ nb::object read(const Memory& memory) {
 
 nb::list run(const std::shared_ptr<Place>& place, const std::string& operation, const std::string& fields,
              const nb::list& inputs, const nb::dict& numbers, const When& when) {
-    std::vector<Operand> operands;
+    std::vector<Block> operands;
     for (const nb::handle input : inputs) {
         if (input.is_none()) {
-            operands.push_back({.none = true});
+            operands.emplace_back();
             continue;
         }
         const Memory& memory = nb::cast<const Memory&>(input);
         if (memory.place != place) throw Raised(bad_input("An array lies on another device than the kernel's."));
-        operands.push_back({.block = memory.block});
+        operands.push_back(memory.block);
     }
     Numbers all;
     for (const auto& [name, value] : numbers) all.emplace(nb::cast<std::string>(name), nb::cast<double>(value));

@@ -119,7 +119,7 @@ Result<std::shared_ptr<const Kernel>> Place::kernel_of(const std::string& operat
     return kernel;
 }
 
-Result<Place::Views> Place::views_of(const Kernel& kernel, std::span<const Operand> operands) {
+Result<Place::Views> Place::views_of(const Kernel& kernel, std::span<const Block> operands) {
     Views views;
     std::size_t next = 0;
     for (const DescribedView& described : kernel.views()) {
@@ -127,25 +127,24 @@ Result<Place::Views> Place::views_of(const Kernel& kernel, std::span<const Opera
             views.all.emplace_back();
             continue;
         }
-        Operand operand;
+        Block operand;
         if (described.role != ViewRole::Output) {
             if (next == operands.size()) return bad_input("The kernel reads more than the {} arrays given.", next);
             operand = operands[next++];
         }
         if (described.role == ViewRole::Input) {
-            views.all.push_back(operand.block ? BufferView(*operand.block) : BufferView());
-            views.kept.push_back(operand.block);
+            views.all.push_back(operand ? BufferView(*operand) : BufferView());
+            views.kept.push_back(operand);
             continue;
         }
         YOLK_TRY(const Block block, allocate(bytes_of(described.shape), "result"));
         const BufferView view = block ? BufferView(*block) : BufferView();
         if (described.role == ViewRole::InOut && block) {
-            if (operand.block && operand.block->size_bytes() < block->size_bytes())
+            if (operand && operand->size_bytes() < block->size_bytes())
                 return bad_input("The array for '{}' has {} bytes; {} are needed.", described.name,
-                                 operand.block->size_bytes(), block->size_bytes());
-            views.copies.emplace_back(
-                operand.block ? BufferView(*operand.block).part(0, block->size_bytes()) : BufferView(), view);
-            views.kept.push_back(operand.block);
+                                 operand->size_bytes(), block->size_bytes());
+            views.copies.emplace_back(operand ? BufferView(*operand).part(0, block->size_bytes()) : BufferView(), view);
+            views.kept.push_back(operand);
         }
         views.all.push_back(view);
         views.written.push_back(block);
@@ -214,7 +213,7 @@ Result<void> Place::fly(const Kernel& kernel, const Views& views, const When& wh
 }
 
 Result<std::vector<Block>> Place::run(const std::string& operation, const std::string& fields, const Numbers& numbers,
-                                      std::span<const Operand> operands, const When& when) {
+                                      std::span<const Block> operands, const When& when) {
     const std::scoped_lock lock(guard_);
     YOLK_TRY_VOID(check_open());
     YOLK_TRY_VOID(land(kMostFlights));

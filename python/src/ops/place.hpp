@@ -21,12 +21,6 @@ namespace yolk::python {
 /// Memory of an array. Null: an array without elements.
 using Block = std::shared_ptr<const Buffer>;
 
-/// An array that a kernel reads. Of an InOut view a copy is written; `none` are zeros there.
-struct Operand {
-    Block block{};
-    bool none = false;
-};
-
 /// Threading: every member from any thread; calls take turns. What runs keeps the memory that it uses, so arrays may be
 /// dropped at any time.
 class Place {
@@ -38,6 +32,9 @@ class Place {
     static void close_all();
 
     explicit Place(Context context) : context_(std::move(context)) {}
+    ~Place() { close(); }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
 
     [[nodiscard]] const DeviceInfo& info() const noexcept { return context_.device().info(); }
     [[nodiscard]] OperationCounts counts() const noexcept { return context_.device().counts(); }
@@ -45,10 +42,11 @@ class Place {
     /// Errors, as of all below: BadInput for a place that was closed, Unsupported after a fork, those of the device.
     [[nodiscard]] Result<Block> upload(std::span<const std::byte> bytes);
     [[nodiscard]] Result<void> download(const Block& block, std::span<std::byte> bytes);
-    /// Submits and does not wait. `operands`: for each view that the kernel uses and reads, in order. Returns what it
+    /// Submits and does not wait. `operands`: for each view that the kernel uses and reads, in order; of
+    /// an InOut view a copy is written, of zeros where the operand is null. Returns what it
     /// writes, in order.
     [[nodiscard]] Result<std::vector<Block>> run(const std::string& operation, const std::string& fields,
-                                                 const Numbers& numbers, std::span<const Operand> operands,
+                                                 const Numbers& numbers, std::span<const Block> operands,
                                                  const When& when);
     [[nodiscard]] Result<void> wait();
     void close();
@@ -67,7 +65,7 @@ class Place {
     [[nodiscard]] Result<std::shared_ptr<const Kernel>> kernel_of(const std::string& operation,
                                                                   const std::string& fields, const Numbers& numbers);
     [[nodiscard]] Result<Block> allocate(std::uint64_t bytes, const char* label);
-    [[nodiscard]] Result<Views> views_of(const Kernel& kernel, std::span<const Operand> operands);
+    [[nodiscard]] Result<Views> views_of(const Kernel& kernel, std::span<const Block> operands);
     [[nodiscard]] Result<void> fly(const Kernel& kernel, const Views& views, const When& when);
     [[nodiscard]] Result<Recorder> take_recorder();
     [[nodiscard]] Result<void> land(std::size_t most_left);

@@ -58,7 +58,7 @@ Result<Machine> open_machine(const std::string& device) {
 
 /// ([(name, elements, contents or None)], sizes as JSON), as the space file declares them.
 nb::tuple buffers_of(const std::string& shader, const std::string& space, const std::vector<std::string>& includes,
-                    const std::string& device) {
+                     const std::string& device) {
     const Files files = files_of(shader, space, includes, device);
     std::string sizes;
     std::optional<Result<std::vector<oracle::ProblemBuffer>>> found;

@@ -283,6 +283,18 @@ def forget_numbers() -> None:
     _numbers.clear()
 
 
+def stored_as(host: np.ndarray, wanted: Any) -> np.ndarray:
+    """Numbers of the host in a dtype of NumPy's. Raises BadInput for those that whole numbers cannot hold."""
+    if wanted.kind in "iu" and host.size:
+        if host.dtype.kind == "f" and not (np.isfinite(host).all() and (host == np.trunc(host)).all()):
+            raise BadInput(f"There are numbers that are not whole; {wanted} holds whole numbers.")
+        limits = np.iinfo(wanted)
+        if host.min() < limits.min or host.max() > limits.max:
+            raise BadInput(f"There are numbers outside of {wanted}, which holds {limits.min} to {limits.max}.")
+    with np.errstate(over="ignore"):
+        return host.astype(wanted, copy=False)
+
+
 def array(values: Any, device: Any = None, dtype: Any = None) -> Array:
     """Copies numbers to a device: NumPy, JAX, torch on the CPU, DLPack, lists; an Array comes back as it is if it fits.
 
@@ -306,14 +318,7 @@ def array(values: Any, device: Any = None, dtype: Any = None) -> Array:
         if str(host.dtype) == BFLOAT16:
             return upload(host, place)
         return _elementwise.convert(upload(host.astype(np.float32), place), wanted)
-    if wanted.kind in "iu" and host.size:
-        if host.dtype.kind == "f" and not (np.isfinite(host).all() and (host == np.trunc(host)).all()):
-            raise BadInput(f"values has numbers that are not whole; {wanted} holds whole numbers.")
-        limits = np.iinfo(wanted)
-        if host.min() < limits.min or host.max() > limits.max:
-            raise BadInput(f"values has whole numbers outside of {wanted}.")
-    with np.errstate(over="ignore"):
-        return upload(host.astype(wanted), place)
+    return upload(stored_as(host, wanted), place)
 
 
 def operands(*values: Any, names: Sequence[str] = (), dtype: Any = FLOAT32) -> list[Array]:
@@ -331,8 +336,7 @@ def operands(*values: Any, names: Sequence[str] = (), dtype: Any = FLOAT32) -> l
         name = names[index] if index < len(names) else f"Operand {index + 1}"
         if isinstance(value, Array):
             if dtype is not None and value.dtype != dtype:
-                raise BadInput(f"{name} has the dtype {value.dtype}; {dtype} is needed: "
-                               + ("x.astype('float32')." if dtype == FLOAT32 else f"yolk.array(x, dtype='{dtype}')."))
+                raise BadInput(f"{name} has the dtype {value.dtype}; {dtype} is needed: x.astype('{dtype}').")
             found.append(value)
             continue
         host = host_array(value, name)

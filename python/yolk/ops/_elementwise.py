@@ -181,17 +181,19 @@ _FORMATS = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
 
 def convert(x: Any, dtype: Any) -> Any:
-    """x as float32, float16 or bfloat16: to 16 bits rounded to the nearest, half to even; back exactly.
+    """x in another dtype. float32 to 16 bits is rounded to the nearest, half to even; back it is exact.
 
-    Raises BadInput for whole numbers, which are converted on the host: yolk.array(x.numpy(), dtype=...)."""
+    Whole numbers are converted on the host, so this waits and copies. Raises BadInput for what the dtype cannot hold.
+    """
     (value,) = _array.operands(x, names=("x",), dtype=None)
     wanted = _array.dtype_of(dtype)
     if value.dtype == wanted:
         return value
     source, to = _FORMATS.get(str(value.dtype)), _FORMATS.get(str(wanted))
     if source is None or to is None:
-        raise BadInput(f"{value.dtype} to {wanted} is not converted on the device: yolk.array(x.numpy(), "
-                       f"dtype='{wanted}').")
+        if wanted is _array.BFLOAT16:
+            return convert(convert(value, "float32"), wanted)
+        return _array.upload(_array.stored_as(value.numpy(), wanted), value._place)
     if "f32" not in (source, to):
         return convert(convert(value, "float32"), wanted)
     return run("convert", f"count={value.size} from={source} to={to}", [value], [(value.shape, wanted)])[0]
