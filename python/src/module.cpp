@@ -8,6 +8,8 @@
 #include "evolution.hpp"
 #include "graphs.hpp"
 #include "interrupt.hpp"
+#include "ops/ops.hpp"
+#include "ops/tuning.hpp"
 #include "systems.hpp"
 #include "traced.hpp"
 #include "training.hpp"
@@ -26,6 +28,8 @@ NB_MODULE(_core, module) {
     yolk::python::bind_graphs(module);
     yolk::python::bind_metrics(module);
     yolk::python::bind_systems(module);
+    yolk::python::bind_ops(module);
+    yolk::python::bind_tuning(module);
     nanobind::module_::import_("atexit").attr("register")(
         nanobind::cpp_function(&yolk::python::Interruptible::end_all));
 }

@@ -8,7 +8,7 @@
 `yolk.devices()` lists what it can run on. docs/python.md has the rest.
 """
 
-from . import errors, metrics, operations
+from . import errors, metrics, operations, ops
 from ._core import Device, Equation, Memo, Metric
 from ._core import version as __version__
 from ._custom import Custom, custom
@@ -16,6 +16,7 @@ from ._devices import devices
 from ._evolution import Evolution, Members
 from ._graph import Graph, Walk, trace
 from ._history import History
+from ._kernel_tuning import KernelTuning, tune_kernel
 from ._parameters import Matrix, Text, Vector, knob
 from ._policy import Policy
 from ._system import Hyperfunction, Outcome, System, host_function, hyperfunction, metric
@@ -24,13 +25,15 @@ from ._transforms import (Collected, as_call, batch, collect, dce, fold, folded_
                           pullback, pushforward, sched, weighted, with_static_inputs)
 from .errors import (BadInput, Cancelled, DeviceLost, DriverError, Error, Failed, FileError, OutOfMemory, Unsupported,
                      Untraceable)
+from .ops._array import Array, array
 from .operations import *  # noqa: F401,F403
 
 __all__ = [
-    "BadInput", "Cancelled", "Collected", "Custom", "Device", "DeviceLost", "DriverError", "Equation", "Error", "Evolution",
-    "Failed", "FileError", "Graph", "History", "Hyperfunction", "Matrix", "Members", "Memo", "Metric", "OutOfMemory",
-    "Outcome", "Policy", "Run", "System", "Text", "Unsupported", "Untraceable", "Vector", "Walk", "__version__", "as_call",
-    "batch", "collect", "custom", "dce", "devices", "environments", "errors", "evaluate", "fold", "folded_outputs",
-    "host_function", "hyperfunction", "inject", "inline_calls", "knob", "memoize", "metric", "metrics", "operations",
-    "pullback", "pushforward", "replay", "sched", "trace", "train", "weighted", "with_static_inputs",
+    "Array", "BadInput", "Cancelled", "Collected", "Custom", "Device", "DeviceLost", "DriverError", "Equation",
+    "Error", "Evolution", "Failed", "FileError", "Graph", "History", "Hyperfunction", "KernelTuning", "Matrix",
+    "Members", "Memo", "Metric", "OutOfMemory", "Outcome", "Policy", "Run", "System", "Text", "Unsupported",
+    "Untraceable", "Vector", "Walk", "__version__", "array", "as_call", "batch", "collect", "custom", "dce", "devices",
+    "environments", "errors", "evaluate", "fold", "folded_outputs", "host_function", "hyperfunction", "inject",
+    "inline_calls", "knob", "memoize", "metric", "metrics", "operations", "ops", "pullback", "pushforward", "replay",
+    "sched", "trace", "train", "tune_kernel", "weighted", "with_static_inputs",
 ]
