@@ -16,6 +16,7 @@ from ._history import History
 from ._parameters import Matrix, Text, Vector, knob
 from ._policy import Policy
 from ._system import Hyperfunction, Outcome, System, host_function, hyperfunction, metric
+from ._torch import check, from_torch
 from ._training import Run, environments, evaluate, replay, train
 from .errors import (BadInput, Cancelled, DeviceLost, DriverError, Error, Failed, FileError, OutOfMemory, Unsupported,
                      Untraceable)
@@ -24,6 +25,6 @@ from .operations import *  # noqa: F401,F403
 __all__ = [
     "BadInput", "Cancelled", "Device", "DeviceLost", "DriverError", "Error", "Evolution", "Failed", "FileError",
     "History", "Hyperfunction", "Matrix", "Members", "Metric", "OutOfMemory", "Outcome", "Policy", "Run", "System", "Text",
-    "Unsupported", "Untraceable", "Vector", "__version__", "devices", "environments", "errors", "evaluate", "host_function",
-    "hyperfunction", "knob", "metric", "metrics", "operations", "replay", "train",
+    "Unsupported", "Untraceable", "Vector", "__version__", "check", "devices", "environments", "errors", "evaluate", "host_function",
+    "from_torch", "hyperfunction", "knob", "metric", "metrics", "operations", "replay", "train",
 ]
