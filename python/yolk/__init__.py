@@ -11,6 +11,8 @@
 from . import errors, metrics, operations
 from ._core import Device, Metric, __version__
 from ._devices import devices
+from ._gymnasium.policy import EnvironmentPolicy
+from ._gymnasium.training import EnvironmentRun
 from ._evolution import Evolution, Members
 from ._history import History
 from ._parameters import Matrix, Text, Vector, knob
@@ -23,8 +25,8 @@ from .errors import (BadInput, Cancelled, DeviceLost, DriverError, Error, Failed
 from .operations import *  # noqa: F401,F403
 
 __all__ = [
-    "BadInput", "Cancelled", "Device", "DeviceLost", "DriverError", "Error", "Evolution", "Failed", "FileError",
-    "History", "Hyperfunction", "Matrix", "Members", "Metric", "OutOfMemory", "Outcome", "Policy", "Run", "System", "Text",
-    "Unsupported", "Untraceable", "Vector", "__version__", "check", "devices", "environments", "errors", "evaluate", "host_function",
-    "from_torch", "hyperfunction", "knob", "metric", "metrics", "operations", "replay", "train",
+    "BadInput", "Cancelled", "Device", "DeviceLost", "DriverError", "EnvironmentPolicy", "EnvironmentRun", "Error",
+    "Evolution", "Failed", "FileError", "History", "Hyperfunction", "Matrix", "Members", "Metric", "OutOfMemory", "Outcome", "Policy",
+    "Run", "System", "Text", "Unsupported", "Untraceable", "Vector", "__version__", "check", "devices", "environments", "errors",
+    "evaluate", "from_torch", "host_function", "hyperfunction", "knob", "metric", "metrics", "operations", "replay", "train",
 ]
