@@ -200,7 +200,8 @@ def train(task: Any = "cartpole", *, population: int | None = None, generations:
         settings["population"] = lanes if population is None else population
         return train_on(task, settings, overlap, "" if out is None else os.fspath(out), device, on_generation,
                         _Progress(progress, generations))
-    settings["population"] = 4096 if population is None else population
+    if population is None:
+        del settings["population"]  # the library's own
     owner = None
     if out is None:
         if resume:
