@@ -84,6 +84,16 @@ def test_environments_in_other_processes():
         envs.close()
 
 
+def test_envpool_where_it_is_installed():
+    try:
+        import envpool
+    except (ImportError, OSError):
+        pytest.skip("EnvPool is not installed")
+    first, second = train_twice(*((envpool.make("CartPole-v1", env_type="gymnasium", num_envs=16, seed=3), {"population": 32})
+                                  for _ in range(2)))
+    assert first.state_hash == second.state_hash
+
+
 def test_going_on_gives_the_bits_of_one_run():
     settings = {"hidden": 8, "max_steps": 30, "optimizer": "adam", "learning_rate": 0.02}
     whole = yolk.train(make(), generations=4, **settings)

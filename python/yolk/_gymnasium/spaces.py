@@ -42,6 +42,12 @@ def autoreset_mode(envs: Any) -> str:
     return str(getattr(mode, "name", mode)).upper()
 
 
+def reset(envs: Any, seed: Any) -> np.ndarray:
+    """The first observations of all lanes. EnvPool seeds its environments when they are made, and warns of another seed."""
+    made_by_envpool = any(kind.__module__.startswith("envpool") for kind in type(envs.unwrapped).__mro__)
+    return envs.reset(**({} if made_by_envpool else {"seed": seed}))[0]
+
+
 class Actions:
     """From a network's outputs to the actions of a space: the index of the largest one, or tanh scaled to the bounds.
 
@@ -122,7 +128,7 @@ def _run(policy: Any, envs: Any, act: Actions, episodes: int, seed: int) -> np.n
     found: list[float] = []
     totals, done = np.zeros(lanes), np.zeros(lanes, dtype=int)
     resetting = np.zeros(lanes, dtype=bool)
-    observations, _ = envs.reset(seed=seed)
+    observations = reset(envs, seed)
     while (done < wanted).any():
         observations, rewards, terminated, truncated, _ = envs.step(act(policy.outputs(observations.reshape(lanes, -1))))
         totals += np.where(resetting, 0.0, rewards)
@@ -144,7 +150,7 @@ def _cut(policy: Any, envs: Any, act: Actions, episodes: int, seed: int, max_ste
     mode, lanes = autoreset_mode(envs), envs.num_envs
     found: list[np.ndarray] = []
     while len(found) * lanes < episodes:
-        observations, _ = envs.reset(seed=seed + len(found) * lanes)
+        observations = reset(envs, seed + len(found) * lanes)
         totals, running = np.zeros(lanes), np.ones(lanes, dtype=bool)
         for _ in range(max_steps):
             observations, rewards, terminated, truncated, _ = envs.step(

@@ -14,7 +14,7 @@ from .. import _core
 from .._history import History
 from ..errors import BadInput, Unsupported
 from .policy import EnvironmentPolicy
-from .spaces import Actions, _module, autoreset_mode, is_vector, observation_count, returns_of
+from .spaces import Actions, _module, autoreset_mode, is_vector, observation_count, reset, returns_of
 
 _EVOLUTION = ("population", "sigma", "learning_rate", "rank", "seed", "fitness", "optimizer", "episodes", "antithetic",
               "sigma_decay", "learning_rate_decay", "noise_reuse", "robust", "group_size", "beta1", "beta2", "freeze",
@@ -48,7 +48,7 @@ class _Lanes:
         Returns what they got, float64 [live], and how many steps that took. All lanes begin at the same start where they
         can be seeded one by one.
         """
-        observations, _ = self.envs.reset(seed=[seed] * self.count if self._seeds_each else seed)
+        observations = reset(self.envs, [seed] * self.count if self._seeds_each else seed)
         totals, steps, evaluations = np.zeros(self.count), 0, 0
         running = np.arange(self.count) < live
         self._policies.begin(first)
