@@ -184,6 +184,51 @@ Result<void> AskedRun::log_generation() {
         {.generation = run_->generations() - 1, .shaped = std::move(shaped), .digest = std::move(digest)});
 }
 
+Result<std::unique_ptr<AskedPolicies>> AskedRun::policies(std::vector<std::uint32_t> widths, std::uint32_t members) {
+    const std::scoped_lock lock(one_at_a_time_);
+    const evolve::MemberPoliciesDesc desc{.widths = std::move(widths),
+                                          .members = members,
+                                          .rank = options_.rank,
+                                          .antithetic = options_.antithetic,
+                                          .determinism = options_.determinism};
+    YOLK_TRY(auto made, evolve::MemberPolicies::create(context_.device(), context_.dispatcher(), table_,
+                                                       run_->device_parameters(), desc));
+    return std::unique_ptr<AskedPolicies>(new AskedPolicies(*this, std::move(made), desc));
+}
+
+Result<void> AskedPolicies::begin(std::uint32_t first) {
+    const std::scoped_lock lock(one_at_a_time_, run_.one_at_a_time_);
+    if (first >= run_.options_.population)
+        return bad_input("Member {} of a population of {} was asked for.", first, run_.options_.population);
+    generation_ = run_.run_->generations();
+    asked_ = false;
+    return policies_->begin(run_.next(), first);
+}
+
+Result<void> AskedPolicies::ask(std::span<const float> observations) {
+    const std::scoped_lock lock(one_at_a_time_);
+    if (generation_ != run_.generation()) {
+        return bad_input("These are policies of generation {}; the run is at generation {}. Begin again.", generation_,
+                         run_.generation());
+    }
+    const std::span<float> to = policies_->observations();
+    if (observations.size() != to.size())
+        return bad_input("{} observations were given; {} are needed, {} for each of {} members.", observations.size(),
+                         to.size(), observations_, members_);
+    if (asked_) return bad_input("The policies were asked again before their outputs were taken.");
+    std::ranges::copy(observations, to.begin());
+    YOLK_TRY_VOID(policies_->submit());
+    asked_ = true;
+    return {};
+}
+
+Result<std::vector<float>> AskedPolicies::outputs() {
+    const std::scoped_lock lock(one_at_a_time_);
+    YOLK_TRY(const std::span<const float> found, policies_->outputs());
+    asked_ = false;
+    return std::vector<float>(found.begin(), found.end());
+}
+
 std::uint32_t AskedRun::generation() const {
     const std::scoped_lock lock(one_at_a_time_);
     return run_->generations();

@@ -14,6 +14,7 @@
 #include "yolk/context.hpp"
 #include "yolk/evolution.hpp"
 #include "yolk/internal/evolve/evaluator.hpp"
+#include "yolk/internal/evolve/member_policies.hpp"
 #include "yolk/internal/evolve/options.hpp"
 #include "yolk/run_log.hpp"
 
@@ -33,6 +34,37 @@ struct MemberFactors {
     float scale = 0.0F;  ///< sigma / sqrt(rank) / 85: the noise has the variance 85
 };
 
+/// The policies of a batch of a run's members, for environments that the host steps. Any thread, one at a time. The run
+/// must outlive it.
+class AskedPolicies {
+   public:
+    /// The batch is members [first, first + members) of the generation that is next.
+    [[nodiscard]] Result<void> begin(std::uint32_t first);
+    /// Starts the forward pass for observations [members, widths.front()].
+    [[nodiscard]] Result<void> ask(std::span<const float> observations);
+    /// Waits for it: [members, widths.back()].
+    [[nodiscard]] Result<std::vector<float>> outputs();
+    [[nodiscard]] std::uint32_t members() const noexcept { return members_; }
+    [[nodiscard]] std::uint32_t observation_count() const noexcept { return observations_; }
+    [[nodiscard]] std::uint32_t output_count() const noexcept { return outputs_; }
+
+   private:
+    friend class AskedRun;
+    AskedPolicies(class AskedRun& run, std::unique_ptr<evolve::MemberPolicies> policies,
+                  const evolve::MemberPoliciesDesc& desc)
+        : run_(run),
+          policies_(std::move(policies)),
+          members_(desc.members),
+          observations_(desc.widths.front()),
+          outputs_(desc.widths.back()) {}
+    std::mutex one_at_a_time_;
+    AskedRun& run_;
+    std::unique_ptr<evolve::MemberPolicies> policies_;
+    std::uint32_t members_, observations_, outputs_;
+    std::uint32_t generation_ = 0;
+    bool asked_ = false;
+};
+
 /// Any thread, one at a time: calls wait for each other.
 class AskedRun {
    public:
@@ -46,6 +78,10 @@ class AskedRun {
     [[nodiscard]] Result<MemberFactors> factors(std::uint32_t parameter);
     /// Scores [episodes, population], higher is better, of the members of `generation`, which must be the next.
     [[nodiscard]] Result<evolve::GenerationSummary> tell(std::uint32_t generation, std::span<const float> scores);
+
+    /// Batches of so many members, whose parameters are layers: weight [out, in], bias [out], and so on.
+    [[nodiscard]] Result<std::unique_ptr<AskedPolicies>> policies(std::vector<std::uint32_t> widths,
+                                                                  std::uint32_t members);
 
     [[nodiscard]] std::uint32_t generation() const;
     [[nodiscard]] std::vector<float> parameters() const;
@@ -66,6 +102,7 @@ class AskedRun {
     [[nodiscard]] const DeviceInfo& device() const noexcept { return context_.device().info(); }
 
    private:
+    friend class AskedPolicies;
     AskedRun(Context context, evolve::EvolutionOptions options, ParameterTable table)
         : context_(std::move(context)), options_(std::move(options)), table_(std::move(table)) {}
     /// Makes the run anew, after `generation` generations.

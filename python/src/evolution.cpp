@@ -48,11 +48,17 @@ Perturbation perturbation_of(const std::string& kind) {
 
 using ParameterShape = std::tuple<std::string, std::uint32_t, std::uint32_t, std::string, std::uint32_t>;
 
+std::vector<ParameterDesc> parameters_of(const std::vector<ParameterShape>& shapes) {
+    std::vector<ParameterDesc> parameters;
+    for (const auto& [name, rows, columns, kind, rank] : shapes)
+        parameters.push_back({name, rows, columns, perturbation_of(kind), rank});
+    return parameters;
+}
+
 std::unique_ptr<AskedRun> make_run(const std::vector<ParameterShape>& shapes, const Values& initial,
                                    const nb::dict& settings, const std::string& device, const std::string& log) {
     AskedParts parts;
-    for (const auto& [name, rows, columns, kind, rank] : shapes)
-        parts.parameters.push_back({name, rows, columns, perturbation_of(kind), rank});
+    parts.parameters = parameters_of(shapes);
     const std::span<const float> first = span_of(initial);
     parts.initial.assign(first.begin(), first.end());
     parts.options = evolve::SystemEvolutionOptions{};
@@ -97,16 +103,63 @@ nb::tuple factors_of(AskedRun& run, std::uint32_t parameter) {
                           numpy_copy(made.b, {population, matrix.columns, made.rank}), made.scale);
 }
 
+using Observations = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void bind_policies(nb::module_& module) {
+    nb::class_<AskedPolicies>(module, "AskedPolicies",
+                              "The policies of a batch of members, for environments on the host.")
+        .def(
+            "begin",
+            [](AskedPolicies& policies, std::uint32_t first) {
+                const bool done = released([&]() -> Result<bool> {
+                    YOLK_TRY_VOID(policies.begin(first));
+                    return true;
+                });
+                static_cast<void>(done);
+            },
+            nb::arg("first"))
+        .def(
+            "ask",
+            [](AskedPolicies& policies, const Observations& observations) {
+                if (observations.shape(0) != policies.members() ||
+                    observations.shape(1) != policies.observation_count()) {
+                    throw Raised(bad_input("The observations have the shape ({}, {}); ({}, {}) is needed.",
+                                           observations.shape(0), observations.shape(1), policies.members(),
+                                           policies.observation_count()));
+                }
+                unwrap(policies.ask({observations.data(), observations.size()}));
+            },
+            nb::arg("observations"))
+        .def("outputs", [](AskedPolicies& policies) {
+            const std::vector<float> found = released([&] { return policies.outputs(); });
+            return numpy_copy(found, {policies.members(), policies.output_count()});
+        });
+}
+
 }  // namespace
 
 void bind_evolution(nb::module_& module) {
     module.def("evolution_defaults",
                [] { return to_dict(evolve::EvolutionOptions(evolve::SystemEvolutionOptions{})); });
+    bind_policies(module);
+    module.def(
+        "initial_parameters",
+        [](const std::vector<ParameterShape>& shapes, std::uint64_t seed) {
+            const ParameterTable table = unwrap(ParameterTable::create(parameters_of(shapes)));
+            return numpy_copy(evolve::initial_parameters(table, seed), {table.element_count()});
+        },
+        nb::arg("shapes"), nb::arg("seed"));
     nb::class_<AskedRun>(module, "AskedRun", "The run behind yolk.Evolution.")
         .def_static("create", &make_run, nb::arg("shapes"), nb::arg("initial"), nb::arg("settings"), nb::arg("device"),
                     nb::arg("log"))
         .def("members", &members_of, nb::arg("first"), nb::arg("count"))
         .def("factors", &factors_of, nb::arg("parameter"))
+        .def(
+            "policies",
+            [](AskedRun& run, std::vector<std::uint32_t> widths, std::uint32_t members) {
+                return released([&] { return run.policies(std::move(widths), members); });
+            },
+            nb::arg("widths"), nb::arg("members"), nb::keep_alive<0, 1>())
         .def(
             "tell",
             [](AskedRun& run, std::uint32_t generation, const Values& scores) {

@@ -132,6 +132,9 @@ def test_the_defaults_are_the_library_s():
     for name, value in yolk._core.train_defaults().items():
         default = signature[name].default
         default = list(default) if isinstance(default, tuple) else default
+        if name == "population":  # None leaves it to the library
+            assert default is None and value == 4096
+            continue
         assert default == pytest.approx(value) if isinstance(value, float) else default == value, name
 
 

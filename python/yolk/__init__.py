@@ -15,11 +15,14 @@ from ._custom import Custom, custom
 from ._devices import devices
 from ._evolution import Evolution, Members
 from ._graph import Graph, Walk, trace
+from ._gymnasium.policy import EnvironmentPolicy
+from ._gymnasium.training import EnvironmentRun
 from ._history import History
 from ._kernel_tuning import KernelTuning, tune_kernel
 from ._parameters import Matrix, Text, Vector, knob
 from ._policy import Policy
 from ._system import Hyperfunction, Outcome, System, host_function, hyperfunction, metric
+from ._torch import check, from_torch
 from ._training import Run, environments, evaluate, replay, train
 from ._transforms import (Collected, as_call, batch, collect, dce, fold, folded_outputs, inject, inline_calls, memoize,
                           pullback, pushforward, sched, weighted, with_static_inputs)
@@ -29,11 +32,12 @@ from .ops._array import Array, array
 from .operations import *  # noqa: F401,F403
 
 __all__ = [
-    "Array", "BadInput", "Cancelled", "Collected", "Custom", "Device", "DeviceLost", "DriverError", "Equation",
-    "Error", "Evolution", "Failed", "FileError", "Graph", "History", "Hyperfunction", "KernelTuning", "Matrix",
-    "Members", "Memo", "Metric", "OutOfMemory", "Outcome", "Policy", "Run", "System", "Text", "Unsupported",
-    "Untraceable", "Vector", "Walk", "__version__", "array", "as_call", "batch", "collect", "custom", "dce", "devices",
-    "environments", "errors", "evaluate", "fold", "folded_outputs", "host_function", "hyperfunction", "inject",
-    "inline_calls", "knob", "memoize", "metric", "metrics", "operations", "ops", "pullback", "pushforward", "replay",
-    "sched", "trace", "train", "tune_kernel", "weighted", "with_static_inputs",
+    "Array", "BadInput", "Cancelled", "Collected", "Custom", "Device", "DeviceLost", "DriverError",
+    "EnvironmentPolicy", "EnvironmentRun", "Equation", "Error", "Evolution", "Failed", "FileError", "Graph", "History",
+    "Hyperfunction", "KernelTuning", "Matrix", "Members", "Memo", "Metric", "OutOfMemory", "Outcome", "Policy", "Run",
+    "System", "Text", "Unsupported", "Untraceable", "Vector", "Walk", "__version__", "array", "as_call", "batch",
+    "check", "collect", "custom", "dce", "devices", "environments", "errors", "evaluate", "fold", "folded_outputs",
+    "from_torch", "host_function", "hyperfunction", "inject", "inline_calls", "knob", "memoize", "metric", "metrics",
+    "operations", "ops", "pullback", "pushforward", "replay", "sched", "trace", "train", "tune_kernel", "weighted",
+    "with_static_inputs",
 ]

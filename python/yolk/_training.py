@@ -12,7 +12,9 @@ import numpy as np
 
 from . import _core
 from ._devices import Chosen
-from ._gymnasium import returns_of
+from ._gymnasium.policy import EnvironmentPolicy
+from ._gymnasium.spaces import returns_of
+from ._gymnasium.training import EnvironmentRun, train_on
 from ._history import History
 from ._policy import Policy
 from .errors import BadInput
@@ -156,20 +158,22 @@ def _run(task: _Task, settings: dict[str, Any], folder: str, owner: tempfile.Tem
     return Run(outcome, history, task, settings, folder, owner, environment, device)
 
 
-def train(task: str | os.PathLike[str] = "cartpole", *, population: int = 4096, generations: int = 100,
+def train(task: Any = "cartpole", *, population: int | None = None, generations: int = 100,
           hidden: int | Sequence[int] = (64,), sigma: float = 0.2, learning_rate: float = 0.2, rank: int = 1,
           seed: int = 1, fitness: str = "pair-difference", optimizer: str = "sgd", episodes: int = 1,
           antithetic: bool = True, sigma_decay: float = 1.0, learning_rate_decay: float = 1.0, noise_reuse: int = 1,
           robust: bool = False, group_size: int = 0, beta1: float = 0.9, beta2: float = 0.999,
           freeze: Sequence[str] = (), freeze_vectors: bool = False, determinism: str = "exact", max_steps: int = 0,
           stop_when_solved: bool = True, evaluation_episodes: int = 100, checkpoint_every: int = 0, hash_every: int = 1,
-          audit: float = 0.0, hang_seconds: float = 120.0, log: bool = True, out: str | os.PathLike[str] | None = None, resume: bool = False,
-          device: Any = None, tuning: bool = True, on_generation: OnGeneration | None = None,
-          progress: bool | None = None) -> Run:
+          audit: float = 0.0, hang_seconds: float = 120.0, log: bool = True,
+          out: str | os.PathLike[str] | None = None, resume: bool = False, device: Any = None, tuning: bool = True, on_generation: OnGeneration | None = None,
+          progress: bool | None = None, overlap: bool = True) -> Any:
     """Trains a policy by EGGROLL (low-rank evolution strategies): whole episodes of the population run on the device.
 
-    task                 a built-in environment (`yolk.environments()`), or one of your own: a GLSL file, or its text
-    population           members, 2 to 2**20; in pairs of opposite noise, so even, unless `antithetic` is False
+    task                 a built-in environment (`yolk.environments()`), or one of your own: a GLSL file, or its text; or
+                         a vector environment of Gymnasium's (`gymnasium.make_vec`), which the host steps
+    population           members, 2 to 2**20; in pairs of opposite noise, so even, unless `antithetic` is False. None:
+                         4096; on a vector environment as many as it has lanes
     generations          at most; training ends earlier where the task is solved, unless `stop_when_solved` is False
     hidden               widths of the hidden layers, none to three, each 1 to 256
     sigma, learning_rate of the perturbations and the step; multiplied by their decays, in (0, 1], each generation
@@ -188,15 +192,24 @@ def train(task: str | os.PathLike[str] = "cartpole", *, population: int = 4096, 
     device               index, UUID or part of the name of a device, a list of them, or "all"; None: the best one
     on_generation        called with each generation's dict; False ends training there, with everything saved
     progress             a line on standard error; None: where that is a terminal
+    overlap              of a vector environment: a second one is made like it, where the population is larger than its
+                         lanes, so that the device computes for one while the host steps the other
 
-    Returns a `yolk.Run`. Raises BadInput for settings outside their limits and unknown tasks, Unsupported for a device
+    Returns a `yolk.Run`, or a `yolk.EnvironmentRun` of a vector environment. Raises BadInput for settings outside their limits and unknown tasks, Unsupported for a device
     that cannot be exact, Failed where no score is finite. Ctrl-C saves what was learned (in `out`) and raises
     KeyboardInterrupt; resume=True goes on from there.
     """
     settings = {key: value for key, value in locals().items()
-                if key not in ("task", "out", "device", "on_generation", "progress")}
+                if key not in ("task", "out", "device", "on_generation", "progress", "overlap")}
     settings["hidden"] = [hidden] if isinstance(hidden, int) else list(hidden)
     settings["freeze"] = [freeze] if isinstance(freeze, str) else list(freeze)
+    if not isinstance(task, (str, os.PathLike)):
+        lanes = getattr(task[0] if isinstance(task, (list, tuple)) and task else task, "num_envs", 4096)
+        settings["population"] = lanes if population is None else population
+        return train_on(task, settings, overlap, "" if out is None else os.fspath(out), device, on_generation,
+                        _Progress(progress, generations))
+    if population is None:
+        del settings["population"]  # the library's own
     owner = None
     if out is None:
         if resume:
@@ -217,8 +230,9 @@ def evaluate(policy: Policy | str | os.PathLike[str], environment: Any = None, *
     """
     own = environment if isinstance(environment, (str, os.PathLike)) and os.path.exists(environment) else None
     loaded = policy if isinstance(policy, Policy) else Policy(policy, own)
-    if environment is None or own is not None:
+    if (environment is None or own is not None) and not isinstance(loaded, EnvironmentPolicy):
         return loaded.evaluate(episodes, seed, device)
+    environment = loaded.task if environment is None else environment
     returns = returns_of(loaded, environment, episodes, seed)
     finite = returns[np.isfinite(returns)]
     return {"task": environment if isinstance(environment, str) else str(getattr(environment, "spec", environment)),

@@ -22,7 +22,7 @@ def _converter(leaf: Any) -> Convert:
     """From NumPy to the kind of array that the leaf is. Torch's share memory; JAX's are copies."""
     module = type(leaf).__module__.partition(".")[0]
     if module == "torch":
-        return sys.modules["torch"].from_numpy
+        return sys.modules["torch"].from_dlpack
     if module in ("jax", "jaxlib"):
         return sys.modules["jax"].numpy.asarray
     return _same
@@ -33,7 +33,8 @@ def as_float32(value: Any, name: str) -> np.ndarray:
     if type(value).__module__.partition(".")[0] == "torch":
         if value.device.type != "cpu":
             raise BadInput(f"{name} is a torch tensor on {value.device}; give it as {name}.cpu().")
-        value = value.detach()
+        # By DLPack, since torch and NumPy may have been built for different versions of each other.
+        value = np.from_dlpack(value.detach().double() if value.element_size() != 4 else value.detach().float())
     try:
         array = np.asarray(value)
     except Exception as reason:

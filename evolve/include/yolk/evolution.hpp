@@ -22,6 +22,7 @@
 #include "yolk/internal/evolve/generation.hpp"
 #include "yolk/internal/evolve/member_evaluator.hpp"
 #include "yolk/internal/evolve/member_parameters.hpp"
+#include "yolk/internal/evolve/member_policies.hpp"
 #include "yolk/internal/evolve/options.hpp"
 #include "yolk/internal/evolve/parameter_setup.hpp"
 #include "yolk/internal/evolve/shaped_generation.hpp"

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.nn.functional's layers over traced values; weights have torch's shapes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import operations as ops
+from ..errors import Unsupported
+from .tensors import unsqueeze
+from .values import extents, moved, reshape
+
+
+def linear(x: Any, weight: Any, bias: Any = None) -> Any:
+    result = ops.linear(weight, x)
+    return result if bias is None else result + bias
+
+
+def bilinear(a: Any, b: Any, weight: Any, bias: Any = None) -> Any:
+    weight, (out, left, right) = weight if isinstance(weight, tuple) else (weight, extents(weight))
+    # [..., out * left] = b times the weight's last axis; then the sum over the left one.
+    inner = reshape(ops.linear(reshape(weight, [out * left, right]), b), [*extents(b)[:-1], out, left])
+    result = ops.sum(inner * unsqueeze(a, -2), -1)
+    return result if bias is None else result + bias
+
+
+def embedding(ids: Any, weight: Any, padding_idx: Any = None, max_norm: Any = None, norm_type: float = 2.0,
+              scale_grad_by_freq: bool = False, sparse: bool = False) -> Any:
+    if max_norm is not None:
+        raise Unsupported("max_norm changes the table while it is read")
+    shape = list(extents(ids))
+    found = ops.embedding(weight, reshape(ids, [-1]) if len(shape) != 1 else ids)
+    return found if len(shape) == 1 else reshape(found, [*shape, extents(weight)[1]])
+
+
+def layer_norm(x: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    axes = len(normalized_shape)
+    if axes == 1:
+        return ops.layer_norm(x, weight, bias, eps)
+    shape = list(extents(x))
+    flat = [reshape(one, [-1]) if one is not None else None for one in (weight, bias)]
+    return reshape(ops.layer_norm(reshape(x, [*shape[:-axes], math.prod(normalized_shape)]), *flat, eps), shape)
+
+
+def rms_norm(x: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+    eps = float(np.finfo(np.float32).eps) if eps is None else eps
+    axes = len(normalized_shape)
+    if axes == 1:
+        return ops.rms_norm(x, weight, eps)
+    shape = list(extents(x))
+    flat = reshape(weight, [-1]) if weight is not None else None
+    return reshape(ops.rms_norm(reshape(x, [*shape[:-axes], math.prod(normalized_shape)]), flat, eps), shape)
+
+
+def _per_channel(values: Any, rank: int) -> Any:
+    return reshape(values, [extents(values)[0]] + [1] * (rank - 2))
+
+
+def group_norm(x: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    shape = list(extents(x))
+    result = reshape(ops.layer_norm(reshape(x, [shape[0], num_groups, -1]), None, None, eps), shape)
+    if weight is not None:
+        result = result * _per_channel(weight, len(shape))
+    return result if bias is None else result + _per_channel(bias, len(shape))
+
+
+def batch_norm(x: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
+               momentum: float = 0.1, eps: float = 1e-5) -> Any:
+    if running_mean is None:
+        raise Unsupported("BatchNorm without running statistics depends on what else is in the batch")
+    rank = max(2, len(extents(x)))
+    scale = 1.0 / np.sqrt(np.asarray(running_var, np.float32) + np.float32(eps))
+    result = (x - _constant(running_mean, rank)) * _constant(scale, rank)
+    if weight is not None:
+        result = result * _per_channel(weight, rank)
+    return result if bias is None else result + _per_channel(bias, rank)
+
+
+def _constant(values: Any, rank: int) -> Any:
+    return np.asarray(values, np.float32).reshape([-1] + [1] * (rank - 2))
+
+
+def dropout(x: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    return x
+
+
+def attention(q: Any, k: Any, v: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
+              scale: float | None = None, enable_gqa: bool = False) -> Any:
+    if enable_gqa:
+        raise Unsupported("enable_gqa=True; repeat the keys and values")
+    if scale is not None:
+        q = q * (scale * math.sqrt(extents(q)[-1]))
+    rows, columns = extents(q)[-2], extents(k)[-2]
+    if attn_mask is None and (not is_causal or rows == columns):
+        return ops.attention(q, k, v, is_causal)
+    # Torch's causal mask begins at the first key, Yolk's ends at the last.
+    added = np.where(np.tril(np.ones((rows, columns))), 0.0, -np.inf).astype(np.float32) if is_causal else attn_mask
+    return attention_weights(q, k, added) @ v
+
+
+def attention_weights(q: Any, k: Any, added: Any) -> Any:
+    """softmax(q k^T / sqrt(d) + what is added)."""
+    scores = (q * (1.0 / math.sqrt(extents(q)[-1]))) @ ops.transpose(k)
+    return ops.softmax(scores if added is None else scores + added)
+
+
+def _each(value: Any, count: int) -> tuple[int, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (int(value), ) * count
+
+
+def windows(x: Any, kernel: tuple, stride: tuple, padding: Any, dilation: tuple, value: float = 0.0) -> tuple[list, tuple]:
+    """Of [N, C, *space]: x under each place of the kernel, [N, C, *out] each, and the extents `out`."""
+    count = len(kernel)
+    before, after = padding
+    if any(before) or any(after):
+        x = ops.pad(x, [0, 0, *before], [0, 0, *after], value)
+    space = extents(x)[2:]
+    out = tuple((space[i] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1 for i in range(count))
+    if min(out) < 1:
+        raise Unsupported(f"the kernel {kernel} is larger than its input {space}")
+    parts = []
+    for place in itertools.product(*(range(extent) for extent in kernel)):
+        cuts = [slice(place[i] * dilation[i], place[i] * dilation[i] + stride[i] * (out[i] - 1) + 1, stride[i])
+                for i in range(count)]
+        parts.append(x[(slice(None), slice(None), *cuts)])
+    return parts, out
+
+
+def _padding(padding: Any, kernel: tuple, dilation: tuple) -> tuple:
+    if padding == "valid":
+        padding = 0
+    if padding == "same":
+        total = [dilation[i] * (kernel[i] - 1) for i in range(len(kernel))]
+        return [one // 2 for one in total], [one - one // 2 for one in total]
+    both = list(_each(padding, len(kernel)))
+    return both, both
+
+
+def convolution(x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+                groups: int = 1) -> Any:
+    """A linear layer over the windows' values; weight [out, in / groups, *kernel], or as a matrix and that shape."""
+    weight, shape = weight if isinstance(weight, tuple) else (weight, extents(weight))
+    kernel = shape[2:]
+    count = len(kernel)
+    single = len(extents(x)) == count + 1
+    x = unsqueeze(x, 0) if single else x
+    steps, spread = _each(stride, count), _each(dilation, count)
+    parts, out = windows(x, kernel, steps, _padding(padding, kernel, spread), spread)
+    # [N, C, places, *out] to [N, *out, groups, C / groups * places]
+    stacked = ops.stack(parts, 2) if len(parts) > 1 else unsqueeze(parts[0], 2)
+    batch, channels = extents(stacked)[:2]
+    columns = ops.transpose(stacked, [0, *range(3, 3 + count), 1, 2])
+    wide = channels // groups * len(parts)
+    flat = weight if len(extents(weight)) == 2 else reshape(weight, [shape[0], wide])
+    if groups == 1:
+        result = ops.linear(flat, reshape(columns, [batch, *out, wide]))
+    else:
+        columns = reshape(columns, [batch, *out, groups, wide, 1])
+        result = reshape(reshape(flat, [groups, shape[0] // groups, wide]) @ columns, [batch, *out, shape[0]])
+    if bias is not None:
+        result = result + bias
+    result = moved(result, -1, 1)
+    return reshape(result, extents(result)[1:]) if single else result
+
+
+def _pooled(x: Any, count: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, value: float) -> tuple:
+    single = len(extents(x)) == count + 1
+    kernel = _each(kernel_size, count)
+    steps = kernel if stride is None or stride == [] else _each(stride, count)
+    both = list(_each(padding, count))
+    parts, _ = windows(unsqueeze(x, 0) if single else x, kernel, steps, (both, both), _each(dilation, count), value)
+    return parts, single
+
+
+def max_pool(count: int) -> Any:
+
+    def pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+             return_indices: bool = False) -> Any:
+        if ceil_mode or return_indices:
+            raise Unsupported("ceil_mode and return_indices of max_pool")
+        parts, single = _pooled(x, count, kernel_size, stride, padding, dilation, -3.0e38)
+        result = parts[0]
+        for part in parts[1:]:
+            result = ops.maximum(result, part)
+        return reshape(result, extents(result)[1:]) if single else result
+
+    return pool
+
+
+def avg_pool(count: int) -> Any:
+
+    def pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+             count_include_pad: bool = True, divisor_override: Any = None) -> Any:
+        if ceil_mode or (not count_include_pad and any(_each(padding, count))):
+            raise Unsupported("ceil_mode and count_include_pad=False of avg_pool")
+        parts, single = _pooled(x, count, kernel_size, stride, padding, 1, 0.0)
+        result = parts[0]
+        for part in parts[1:]:
+            result = result + part
+        result = result * (1.0 / (divisor_override or len(parts)))
+        return reshape(result, extents(result)[1:]) if single else result
+
+    return pool
+
+
+def adaptive_avg_pool(count: int) -> Any:
+
+    def pool(x: Any, output_size: Any) -> Any:
+        space = extents(x)[-count:]
+        wanted = [have if one is None else one for have, one in zip(space, _each(output_size, count))]
+        if any(have % one for have, one in zip(space, wanted)):
+            raise Unsupported(f"adaptive pooling of {space} to {tuple(wanted)}, which does not divide it")
+        kernel = tuple(have // one for have, one in zip(space, wanted))
+        if all(one == 1 for one in wanted):
+            return ops.mean(x, list(range(len(extents(x)) - count, len(extents(x)))), True)
+        return avg_pool(count)(x, kernel)
+
+    return pool

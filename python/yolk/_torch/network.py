@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A torch.nn.Module as a system."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+import torch.fx
+from torch import nn
+
+from .. import _core
+from .._parameters import Matrix, Vector
+from .._system import Hyperfunction, Outcome, System, _make, metric
+from .._trees import as_float32
+from ..errors import BadInput, Unsupported
+from .checking import modules_of, report_of
+from .modules import rule_of
+from .tables import ATTRIBUTES, FUNCTIONS, METHODS
+from .values import has_traced, is_traced, plain, reshape, to_tensor
+
+
+def _used(module: nn.Module, graph: torch.fx.Graph) -> set[int]:
+    """The identities of the parameters that the graph takes."""
+    used: set[int] = set()
+    modules = modules_of(module)
+    for node in graph.nodes:
+        if node.op == "call_module":
+            used |= set(map(id, modules[node.target].parameters()))
+        elif node.op == "get_attr":
+            used.add(id(operator.attrgetter(node.target)(module)))
+    return used
+
+
+def _groups(module: nn.Module, graph: torch.fx.Graph) -> dict[int, tuple[str, nn.Parameter, Hyperfunction]]:
+    """A group for each parameter that is used, by its identity: what layers share is one. Its value is the parameter."""
+    groups = {}
+    used = _used(module, graph)
+    for name, value in module.named_parameters():
+        if id(value) not in used:
+            continue
+        array = as_float32(value, name)
+        flat = array.reshape(array.shape[0], -1) if array.ndim > 1 else array.reshape(-1)
+        kind = Matrix.of(flat) if array.ndim > 1 else Vector(flat.size, values=flat)
+        groups[id(value)] = (name, value, _make(lambda weight: weight, kind, name, value.requires_grad, None, None))
+    return groups
+
+
+class Forward:
+    """Runs a module's graph over traced values."""
+
+    def __init__(self, module: nn.Module, graph: torch.fx.Graph) -> None:
+        self.module, self.graph = module, graph
+        self.names = [node.target for node in graph.nodes if node.op == "placeholder"]
+        self.groups = _groups(module, graph)
+        self.outputs: Any = None  # where the values of the last run go, as numbers within what the module returned
+        self._modules = modules_of(module)
+
+    def matrix(self, value: Any) -> Any:
+        """A parameter of two axes or more: [first axis, all others], and its shape."""
+        return self._value(value), tuple(value.shape)
+
+    def parameter(self, value: Any) -> Any:
+        """A parameter in its shape; None stays."""
+        if value is None:
+            return None
+        traced = self._value(value)
+        return reshape(traced, value.shape) if value.ndim > 2 else traced
+
+    def _value(self, value: Any) -> Any:
+        group = self.groups.get(id(value))
+        if group is None:
+            raise Unsupported("a weight that is no parameter of the module (a parametrization): remove it first")
+        return group[2]()
+
+    def constant(self, value: Any) -> Any:
+        return plain(value)
+
+    def call(self, module: nn.Module, *arguments: Any, **named: Any) -> Any:
+        """A layer that goes as a whole."""
+        rule = rule_of(module)
+        if rule is None:
+            raise Unsupported(f"there is no rule for the layer {type(module).__name__}")
+        return rule.apply(self, module, *arguments, **named)
+
+    def activation(self, function: Any, x: Any) -> Any:
+        if isinstance(function, nn.Module):
+            return self.call(function, x)
+        if function not in FUNCTIONS:
+            raise Unsupported(f"there is no rule for the activation {function!r}")
+        return FUNCTIONS[function](x)
+
+    def __call__(self, inputs: Any) -> Any:
+        result = self.run(inputs)
+        if is_traced(result):
+            self.outputs = 0
+            return result
+        leaves: list[Any] = []
+        self.outputs = _numbered(result, leaves)
+        if not leaves:
+            raise Unsupported("The module's result does not depend on what it is given.")
+        return _core.operations.pack({str(index): leaf for index, leaf in enumerate(leaves)})
+
+    def run(self, inputs: Any) -> Any:
+        """What the module returns for these traced values by name."""
+        values: dict[torch.fx.Node, Any] = {}
+        for node in self.graph.nodes:
+            try:
+                values[node] = self._node(node, inputs, values)
+            except (Unsupported, BadInput) as reason:
+                what = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", node.target)
+                raise type(reason)(f"{type(self.module).__name__}, '{what or 'forward'}': {reason}") from None
+            if node.op == "output":
+                return values[node]
+        raise BadInput("The module returns nothing.")
+
+    def _node(self, node: torch.fx.Node, inputs: Any, values: dict[torch.fx.Node, Any]) -> Any:
+        if node.op == "placeholder":
+            return inputs[node.target]
+        if node.op == "get_attr":
+            found = operator.attrgetter(node.target)(self.module)
+            return self.parameter(found) if id(found) in self.groups else found
+        arguments = torch.fx.node.map_arg(node.args, lambda one: values[one])
+        named = torch.fx.node.map_arg(node.kwargs, lambda one: values[one])
+        if node.op == "output":
+            return arguments[0]
+        if node.op == "call_module":
+            return self.call(self._modules[node.target], *arguments, **named)
+        return self._call(node, arguments, dict(named))
+
+    def _call(self, node: torch.fx.Node, arguments: Any, named: dict[str, Any]) -> Any:
+        if not has_traced(arguments) and not has_traced(named):  # a constant: torch computes it
+            if node.op == "call_method":
+                return getattr(arguments[0], node.target)(*arguments[1:], **named)
+            return node.target(*arguments, **named)
+        arguments = [plain(one) for one in arguments]
+        named = {key: plain(one) for key, one in named.items()}
+        if node.target is getattr:
+            return ATTRIBUTES[arguments[1]](arguments[0])
+        if named.get("out", 0) is None:
+            del named["out"]
+        if "input" in named:  # torch's name of the first operand
+            arguments.insert(0, named.pop("input"))
+        table: dict[Any, Callable[..., Any]] = METHODS if node.op == "call_method" else FUNCTIONS
+        return table[node.target](*arguments, **named)
+
+
+def _numbered(result: Any, leaves: list[Any]) -> Any:
+    if is_traced(result):
+        leaves.append(result)
+        return len(leaves) - 1
+    if isinstance(result, dict):
+        return {key: _numbered(value, leaves) for key, value in result.items()}
+    if isinstance(result, (list, tuple)):
+        return [_numbered(value, leaves) for value in result] if isinstance(result, list) else tuple(
+            _numbered(value, leaves) for value in result)
+    return None if result is None else _Fixed(result)
+
+
+class _Fixed:
+    """A part of the result that is no traced value."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _filled(structure: Any, values: Any) -> Any:
+    if isinstance(structure, int):
+        return values[structure]
+    if isinstance(structure, dict):
+        return {key: _filled(value, values) for key, value in structure.items()}
+    if isinstance(structure, (list, tuple)):
+        return type(structure)(_filled(value, values) for value in structure)
+    return structure.value if isinstance(structure, _Fixed) else None
+
+
+def _array(value: Any, what: str) -> Any:
+    """Tensors and arrays as fp32; what else an example may hold stays."""
+    if isinstance(value, (torch.Tensor, np.ndarray)) or hasattr(value, "__dlpack__"):
+        return as_float32(value, what)
+    if isinstance(value, dict):
+        return {key: _array(one, what) for key, one in value.items()}
+    if isinstance(value, (list, tuple)) and any(isinstance(one, torch.Tensor) for one in value):
+        return {str(index): _array(one, what) for index, one in enumerate(value)}
+    return value
+
+
+def loss_metric(given: Any) -> Any:
+    """A torch loss, a module or a function of torch.nn.functional, as a metric: higher is better."""
+    if isinstance(given, _core.Metric):
+        return given
+    if isinstance(given, nn.Module):
+        report, graph = report_of(given)
+        if graph is None or not report.ok:
+            raise Unsupported(f"The loss cannot go. {report}")
+        if any(True for _ in given.parameters()):
+            raise Unsupported("The loss has parameters; make it a part of the module, with the loss as its result.")
+        run = Forward(given, graph)
+        if len(run.names) != 2:
+            raise BadInput(f"The loss takes {', '.join(run.names)}; a prediction and what is expected are needed.")
+        return _core.make_metric(lambda x, y: -run.run(dict(zip(run.names, (x, y)))), type(given).__name__, True)
+    if given in FUNCTIONS:
+        return _core.make_metric(lambda x, y: -FUNCTIONS[given](x, y), given.__name__, True)
+    return metric(given)
+
+
+class Network(System):
+    """A torch.nn.Module as a system, with the module's own weights; `module` has those that training found.
+
+    An example is one call of the module and what is expected of it: (inputs, expected), with the batch as the module takes
+    it. Inputs are a tensor, a tuple of them, or a dict by the names of forward's arguments; a DataLoader gives such pairs.
+    """
+
+    def __init__(self, module: Any, *, inputs: Any = None, name: str | None = None, seed: int = 1,
+                 device: Any = None) -> None:
+        report, graph = report_of(module, inputs)
+        if graph is None or not report.ok:
+            raise Unsupported(str(report))
+        self.module: nn.Module = module
+        self.report = report
+        self.name = name or type(module).__name__
+        self._forward = Forward(module, graph)
+        self._raw = _core.RawSystem(self.name, self._forward, seed)
+        if device is not None:
+            self._raw.use_device(str(getattr(device, "index", device)))
+        for _, _, function in self._forward.groups.values():
+            self.add(function)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """What the module returns: torch tensors where it is given some, NumPy's arrays else. A scalar is an array [1]."""
+        inputs = self._named(arguments, named)
+        found = self._raw.call({key: _array(value, key) for key, value in inputs.items()})
+        structure = self._forward.outputs
+        values = [found] if structure == 0 else [found[str(index)] for index in range(len(found))]
+        if any(isinstance(value, torch.Tensor) for value in inputs.values()):
+            values = [to_tensor(value) for value in values]
+        return _filled(structure, values)
+
+    def _named(self, arguments: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
+        names = self._forward.names
+        if len(arguments) > len(names) or set(names[len(arguments):]) != set(named):
+            raise BadInput(f"{self.name} takes {', '.join(names)}; {len(arguments)} by position and "
+                           f"{', '.join(named) or 'none'} by name were given.")
+        return {**dict(zip(names, arguments)), **named}
+
+    def _examples(self, examples: Iterable[Any]) -> list[Any]:
+        if isinstance(examples, (str, torch.Tensor, np.ndarray)):
+            raise BadInput("The examples are one array; a list of pairs (inputs, expected) is needed: [(x, y)].")
+        found = []
+        for index, one in enumerate(examples):
+            if not isinstance(one, (tuple, list)) or len(one) != 2:
+                raise BadInput(f"Example {index} is a {type(one).__name__}; a pair (inputs, expected) is needed.")
+            inputs, expected = one
+            if isinstance(inputs, dict):
+                named = self._named((), inputs)
+            elif isinstance(inputs, (tuple, list)) and len(inputs) == len(self._forward.names) and not all(
+                    isinstance(part, (int, float)) for part in inputs):
+                named = self._named(inputs, {})
+            else:
+                named = self._named((inputs, ), {})
+            found.append(({key: _array(value, f"'{key}' of example {index}") for key, value in named.items()},
+                          _array(expected, f"what example {index} expects")))
+        return found
+
+    def evaluate(self, examples: Iterable[Any], metric: Any) -> Outcome:
+        """reward, per_example and predictions. metric: yolk.metrics, a torch loss (its negative counts), or a function."""
+        return super().evaluate(self._examples(examples), loss_metric(metric))
+
+    def evaluate_population(self, candidates: Sequence[dict[str, Any]], examples: Iterable[Any], metric: Any) -> Outcome:
+        """The rewards of candidates (parameters by their names in the module), all at once on the device."""
+        shaped = [{key: _flat(value, key) for key, value in one.items()} for one in candidates]
+        return super().evaluate_population(shaped, self._examples(examples), loss_metric(metric))
+
+    def optimize(self, examples: Iterable[Any], metric: Any, *, held_out: Iterable[Any] | None = None,
+                 **settings: Any) -> Outcome:
+        """Trains the module's weights and writes them into it. Settings as in System.optimize; examples are batches.
+
+        metric  a torch loss, a module or a function of torch.nn.functional, whose negative counts; or what System takes
+        """
+        others = None if held_out is None else self._examples(held_out)
+        outcome = super().optimize(self._examples(examples), loss_metric(metric), held_out=others, **settings)
+        if not settings.get("dry_run"):
+            self.write_back()
+        return outcome
+
+    def ablate(self, examples: Iterable[Any], metric: Any, how: str = "zero", seed: int = 1) -> list[dict[str, Any]]:
+        """What each parameter is worth: "zero", "reset", "freeze" or "perturb"."""
+        return super().ablate(self._examples(examples), loss_metric(metric), how, seed)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """All parameters by their names in the module, arrays in their shapes; copies."""
+        shapes = {name: tuple(value.shape) for name, value, _ in self._forward.groups.values()}
+        return {name: value.reshape(shapes[name]) for name, value in super().parameters.items()}
+
+    def set(self, name: str, value: Any) -> None:
+        """Puts values in place of a parameter, here and in the module."""
+        super().set(name, _flat(value, name))
+        self.write_back()
+
+    def load(self, file: Any) -> None:
+        """Puts a file's values into the parameters, here and in the module."""
+        super().load(file)
+        self.write_back()
+
+    def write_back(self) -> None:
+        """Puts the system's values into the module's parameters. `optimize` has done it."""
+        found = self.parameters
+        with torch.no_grad():
+            for name, value, _ in self._forward.groups.values():
+                value.copy_(to_tensor(found[name]).reshape(value.shape))
+
+    def read(self) -> None:
+        """Takes the values of the module's parameters, after torch has changed them."""
+        for name, value, _ in self._forward.groups.values():
+            super().set(name, _flat(value, name))
+
+
+def _flat(value: Any, name: str) -> np.ndarray:
+    array = as_float32(value, f"'{name}'")
+    return array.reshape(array.shape[0], -1) if array.ndim > 1 else array.reshape(-1)
