@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "callables.hpp"
 
+#include <nanobind/stl/string.h>
+
 #include <mutex>
 #include <utility>
 
+#include "errors.hpp"
 namespace yolk::python {
 namespace {
 
@@ -38,6 +41,15 @@ void forget_raised() { static_cast<void>(take_raised()); }
 std::unique_ptr<nb::python_error> take_raised() {
     const std::scoped_lock lock(raised_guard);
     return std::move(first_raised);
+}
+
+void raise_from(const Error& error, std::unique_ptr<nb::python_error> cause) {
+    // Ctrl-C and exits are no errors.
+    if (!cause->matches(PyExc_Exception)) throw nb::python_error(std::move(*cause));
+    const nb::object exception = nb::module_::import_("yolk.errors").attr(class_of(error.kind))(error.message);
+    exception.attr("__cause__") = cause->value();
+    PyErr_SetObject(exception.type().ptr(), exception.ptr());
+    throw nb::python_error();
 }
 
 Error error_of_raised(nb::python_error& raised) {

@@ -2,7 +2,6 @@
 #include "errors.hpp"
 
 namespace yolk::python {
-namespace {
 
 const char* class_of(ErrorKind kind) noexcept {
     switch (kind) {
@@ -17,8 +16,6 @@ const char* class_of(ErrorKind kind) noexcept {
     }
     return "Error";
 }
-
-}  // namespace
 
 void translate_errors() {
     nb::register_exception_translator([](const std::exception_ptr& thrown, void* /*payload*/) {

@@ -6,6 +6,7 @@
 #include "errors.hpp"
 #include "evolution.hpp"
 #include "interrupt.hpp"
+#include "prompts.hpp"
 #include "systems.hpp"
 #include "traced.hpp"
 #include "training.hpp"
@@ -22,6 +23,7 @@ NB_MODULE(_core, module) {
     yolk::python::bind_functions(module);
     yolk::python::bind_metrics(module);
     yolk::python::bind_systems(module);
+    yolk::python::bind_prompts(module);
     nanobind::module_::import_("atexit").attr("register")(
         nanobind::cpp_function(&yolk::python::Interruptible::end_all));
 }

@@ -8,11 +8,12 @@
 `yolk.devices()` lists what it can run on. docs/python.md has the rest.
 """
 
-from . import errors, metrics, operations
+from . import errors, metrics, models, operations
 from ._core import Device, Metric, __version__
 from ._devices import devices
 from ._evolution import Evolution, Members
 from ._history import History
+from ._models import model_call
 from ._parameters import Matrix, Text, Vector, knob
 from ._policy import Policy
 from ._system import Hyperfunction, Outcome, System, host_function, hyperfunction, metric
@@ -25,5 +26,5 @@ __all__ = [
     "BadInput", "Cancelled", "Device", "DeviceLost", "DriverError", "Error", "Evolution", "Failed", "FileError",
     "History", "Hyperfunction", "Matrix", "Members", "Metric", "OutOfMemory", "Outcome", "Policy", "Run", "System", "Text",
     "Unsupported", "Untraceable", "Vector", "__version__", "devices", "environments", "errors", "evaluate", "host_function",
-    "hyperfunction", "knob", "metric", "metrics", "operations", "replay", "train",
+    "hyperfunction", "knob", "metric", "metrics", "model_call", "models", "operations", "replay", "train",
 ]
