@@ -55,6 +55,7 @@ void raise_from(const Error& error, std::unique_ptr<nb::python_error> cause) {
 Error error_of_raised(nb::python_error& raised) {
     const std::string type = nb::str(raised.type().attr("__name__")).c_str();
     Error error = failed_work("{}: {}", type, nb::str(raised.value()).c_str());
+    if (!raised.matches(PyExc_Exception)) error.kind = ErrorKind::Cancelled;  // Ctrl-C, or an exit
     remember_raised(std::move(raised));
     return error;
 }

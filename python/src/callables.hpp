@@ -53,9 +53,12 @@ class Callback {
             const nanobind::object answer = ask();
             return answer.is_none() || nanobind::cast<bool>(answer);
         } catch (nanobind::python_error& raised) {
-            if (!raised_) raised_ = std::make_unique<nanobind::python_error>(std::move(raised));
+            remember(std::move(raised));
             return false;
         }
+    }
+    void remember(nanobind::python_error&& raised) {
+        if (!raised_) raised_ = std::make_unique<nanobind::python_error>(std::move(raised));
     }
     void raise() {
         if (raised_) throw nanobind::python_error(std::move(*std::exchange(raised_, nullptr)));

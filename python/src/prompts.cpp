@@ -191,7 +191,8 @@ class PythonObjective final : public h::TextObjective {
             }
             return scores;
         } catch (nb::python_error& raised) {
-            return error_of_raised(raised);
+            callback_.remember(std::move(raised));
+            return failed_work("The adapter raised an exception.");
         }
     }
 

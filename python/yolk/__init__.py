@@ -8,7 +8,7 @@
 `yolk.devices()` lists what it can run on. docs/python.md has the rest.
 """
 
-from . import errors, metrics, models, operations
+from . import errors, gepa, metrics, models, operations
 from ._core import Device, Metric, __version__
 from ._devices import devices
 from ._evolution import Evolution, Members
@@ -25,6 +25,6 @@ from .operations import *  # noqa: F401,F403
 __all__ = [
     "BadInput", "Cancelled", "Device", "DeviceLost", "DriverError", "Error", "Evolution", "Failed", "FileError",
     "History", "Hyperfunction", "Matrix", "Members", "Metric", "OutOfMemory", "Outcome", "Policy", "Run", "System", "Text",
-    "Unsupported", "Untraceable", "Vector", "__version__", "devices", "environments", "errors", "evaluate", "host_function",
+    "Unsupported", "Untraceable", "Vector", "__version__", "devices", "environments", "errors", "evaluate", "gepa", "host_function",
     "hyperfunction", "knob", "metric", "metrics", "model_call", "models", "operations", "replay", "train",
 ]
