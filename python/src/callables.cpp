@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "callables.hpp"
 
+#include <nanobind/stl/string.h>
+
 #include <mutex>
 #include <utility>
 
 #include "yolk/internal/hyper/foreign_code.hpp"
 
+#include "errors.hpp"
 namespace yolk::python {
 namespace {
 
@@ -51,6 +54,15 @@ std::unique_ptr<nb::python_error> take_raised() {
     return std::move(first_raised);
 }
 
+void raise_from(const Error& error, std::unique_ptr<nb::python_error> cause) {
+    // Ctrl-C and exits are no errors.
+    if (!cause->matches(PyExc_Exception)) throw nb::python_error(std::move(*cause));
+    const nb::object exception = nb::module_::import_("yolk.errors").attr(class_of(error.kind))(error.message);
+    exception.attr("__cause__") = cause->value();
+    PyErr_SetObject(exception.type().ptr(), exception.ptr());
+    throw nb::python_error();
+}
+
 std::string words_of(const nb::python_error& raised) {
     const std::string type = nb::str(raised.type().attr("__name__")).c_str();
     return type + ": " + nb::str(raised.value()).c_str();
@@ -58,6 +70,7 @@ std::string words_of(const nb::python_error& raised) {
 
 Error error_of_raised(nb::python_error& raised) {
     Error error = failed_work("{}", words_of(raised));
+    if (!raised.matches(PyExc_Exception)) error.kind = ErrorKind::Cancelled;  // Ctrl-C, or an exit
     remember_raised(std::move(raised));
     return error;
 }

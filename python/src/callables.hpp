@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "interrupt.hpp"
 #include "yolk/result.hpp"
 
 namespace yolk::python {
@@ -59,6 +60,37 @@ void remember_raised(nanobind::python_error&& raised);
 void forget_raised();
 /// Null where nothing was raised.
 [[nodiscard]] std::unique_ptr<nanobind::python_error> take_raised();
+
+/// Throws the error's own exception, with the other one as its __cause__. Needs the interpreter's lock.
+[[noreturn]] void raise_from(const Error& error, std::unique_ptr<nanobind::python_error> cause);
+
+/// A user's function that the library calls between its steps, on any thread: what it raises ends the work, and is
+/// raised when that has ended. So is what a signal's handler raises.
+class Callback {
+   public:
+    /// Whether to go on: `ask` returns None, or a truth value. Takes the interpreter's lock.
+    template <class Ask>
+    bool goes_on(Ask ask) {
+        const nanobind::gil_scoped_acquire acquired;
+        try {
+            Interruptible::raise_if_requested();
+            const nanobind::object answer = ask();
+            return answer.is_none() || nanobind::cast<bool>(answer);
+        } catch (nanobind::python_error& raised) {
+            remember(std::move(raised));
+            return false;
+        }
+    }
+    void remember(nanobind::python_error&& raised) {
+        if (!raised_) raised_ = std::make_unique<nanobind::python_error>(std::move(raised));
+    }
+    void raise() {
+        if (raised_) throw nanobind::python_error(std::move(*std::exchange(raised_, nullptr)));
+    }
+
+   private:
+    std::unique_ptr<nanobind::python_error> raised_;
+};
 
 /// "TypeError: the words". Needs the interpreter's lock.
 [[nodiscard]] std::string words_of(const nanobind::python_error& raised);

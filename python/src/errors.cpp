@@ -4,7 +4,6 @@
 #include <typeinfo>
 
 namespace yolk::python {
-namespace {
 
 const char* class_of(ErrorKind kind) noexcept {
     switch (kind) {
@@ -19,8 +18,6 @@ const char* class_of(ErrorKind kind) noexcept {
     }
     return "Error";
 }
-
-}  // namespace
 
 void translate_errors() {
     nb::register_exception_translator([](const std::exception_ptr& thrown, void* /*payload*/) {

@@ -29,6 +29,9 @@ T unwrap(Result<T> result) {
     if constexpr (!std::is_void_v<T>) return std::move(result).value();
 }
 
+/// The name of the class in yolk.errors.
+[[nodiscard]] const char* class_of(ErrorKind kind) noexcept;
+
 void translate_errors();
 
 }  // namespace yolk::python

@@ -10,6 +10,7 @@
 #include "interrupt.hpp"
 #include "ops/ops.hpp"
 #include "ops/tuning.hpp"
+#include "prompts.hpp"
 #include "systems.hpp"
 #include "traced.hpp"
 #include "training.hpp"
@@ -30,6 +31,7 @@ NB_MODULE(_core, module) {
     yolk::python::bind_systems(module);
     yolk::python::bind_ops(module);
     yolk::python::bind_tuning(module);
+    yolk::python::bind_prompts(module);
     nanobind::module_::import_("atexit").attr("register")(
         nanobind::cpp_function(&yolk::python::Interruptible::end_all));
 }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "graphs.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
+#include "prompts.hpp"
 #include "traced.hpp"
 #include "values.hpp"
 #include "yolk/ablate.hpp"
@@ -25,6 +27,7 @@
 #include "yolk/graph.hpp"
 #include "yolk/internal/hyper/state_file.hpp"
 #include "yolk/json.hpp"
+#include "yolk/models.hpp"
 #include "yolk/optimize.hpp"
 #include "yolk/system.hpp"
 
@@ -33,17 +36,32 @@ namespace {
 
 namespace h = hyper;
 
-nb::object from_json(const Json& json) { return nb::module_::import_("json").attr("loads")(json.dump()); }
-
 /// The library's System allows one thread at a time; others wait.
 class PythonSystem {
    public:
     PythonSystem(const std::string& name, nb::object function, std::uint64_t seed)
-        : system_(name, over(keep(std::move(function))), seed) {}
+        : system_(std::in_place, name, over(keep(std::move(function))), seed) {}
+    /// Its threads may be about to drop an object of Python's, for which they need the lock.
+    ~PythonSystem() {
+        const nb::gil_scoped_release released;
+        system_.reset();
+    }
+    PythonSystem(const PythonSystem&) = delete;
+    PythonSystem& operator=(const PythonSystem&) = delete;
 
     /// Without the interpreter's lock. An exception of the user's own code comes out as it was raised.
     template <class Work>
     auto run(Work work) {
+        auto result = attempt(std::move(work));
+        Interruptible::raise_if_requested();
+        if (!result)
+            if (auto raised = take_raised()) throw nb::python_error(std::move(*raised));
+        return unwrap(std::move(result));
+    }
+
+    /// The same, whose errors and the first exception of the user's own code (take_raised) are the caller's to weigh.
+    template <class Work>
+    auto attempt(Work work) {
         forget_raised();
         std::optional<decltype(work(std::declval<h::System&>()))> result;
         {
@@ -56,13 +74,10 @@ class PythonSystem {
                 result = good.error();
             } else {
                 if (!lock.owns_lock()) lock.lock();
-                result = work(system_);
+                result = work(*system_);
             }
         }
-        if (!*result)
-            if (auto raised = take_raised()) throw nb::python_error(std::move(*raised));
-        Interruptible::raise_if_requested();
-        return unwrap(std::move(*result));
+        return std::move(*result);
     }
 
    private:
@@ -81,7 +96,7 @@ class PythonSystem {
     }
 
     std::mutex one_at_a_time_;
-    h::System system_;
+    std::optional<h::System> system_;
 };
 
 /// What only lets a Python exception through where one was raised.
@@ -177,7 +192,7 @@ h::GradientOptions gradient_options(const nb::dict& given) {
 }
 
 nb::dict optimize_system(PythonSystem& system, nb::handle examples, const h::Metric& metric, const nb::dict& settings,
-                         nb::handle held_out, nb::handle gradient, nb::object tell) {
+                         nb::handle held_out, nb::handle gradient, nb::handle texts, nb::object tell) {
     const std::vector<h::Example> all = examples_of(examples);
     const std::vector<h::Example> others = held_out.is_none() ? std::vector<h::Example>() : examples_of(held_out);
     h::OptimizeOptions options;
@@ -186,19 +201,28 @@ nb::dict optimize_system(PythonSystem& system, nb::handle examples, const h::Met
     options.evolution = evolution;
     options.held_out = others;
     if (!gradient.is_none()) options.gradient = gradient_options(nb::cast<nb::dict>(gradient));
-    options.on_generation = [&tell](const h::GenerationReport& report) {
-        const nb::gil_scoped_acquire acquired;
-        try {
-            Interruptible::raise_if_requested();
-            const nb::object answer = tell(generation_dict(report));
-            return answer.is_none() || nb::cast<bool>(answer);
-        } catch (nb::python_error& raised) {
-            remember_raised(std::move(raised));
-            return false;
-        }
+    if (!texts.is_none()) options.text = text_options(nb::cast<nb::dict>(texts));
+    h::Metric judged = metric;
+    Callback callback;
+    options.on_generation = [&](const h::GenerationReport& report) {
+        return callback.goes_on([&] { return tell(generation_dict(report)); });
     };
-    const h::OptimizeOutcome outcome = system.run([&](h::System& s) { return s.optimize(all, metric, options); });
-    if (auto raised = take_raised()) throw nb::python_error(std::move(*raised));
+    if (options.text) {
+        const Kept on_step = keep(nb::cast<nb::dict>(texts)["on_step"]);
+        const nb::object feedback = nb::cast<nb::dict>(texts)["feedback"];
+        if (!feedback.is_none()) judged.feedback = feedback_of(feedback);
+        options.text->on_step = [&callback, on_step](const h::TextStep& step) {
+            return callback.goes_on([&] { return (*on_step)(from_json(h::to_json(step))); });
+        };
+    }
+    Result<h::OptimizeOutcome> made = system.attempt([&](h::System& s) { return s.optimize(all, judged, options); });
+    callback.raise();
+    Interruptible::raise_if_requested();
+    // A prompt search goes on where an example or a model fails: what fails it is more than the first exception.
+    auto raised = take_raised();
+    if (!made && raised && options.text) raise_from(made.error(), std::move(raised));
+    if (!made && raised) throw nb::python_error(std::move(*raised));
+    const h::OptimizeOutcome outcome = unwrap(std::move(made));
     nb::dict found = nb::cast<nb::dict>(from_json(h::to_json(outcome)));
     found["fallbacks"] = nb::cast(outcome.fallbacks);
     found["state_hash"] = outcome.state_hash;
@@ -375,7 +399,17 @@ void bind_systems(nb::module_& module) {
     c.def("evaluate", &evaluate_system, nb::arg("examples"), nb::arg("metric"));
     c.def("evaluate_population", &evaluate_candidates, nb::arg("candidates"), nb::arg("examples"), nb::arg("metric"));
     c.def("optimize", &optimize_system, nb::arg("examples"), nb::arg("metric"), nb::arg("settings"),
-          nb::arg("held_out").none(), nb::arg("gradient").none(), nb::arg("tell"));
+          nb::arg("held_out").none(), nb::arg("gradient").none(), nb::arg("texts").none(), nb::arg("tell"));
+    c.def(
+        "use_model",
+        [](PythonSystem& system, nb::object model, const std::string& tag) {
+            system.run([&, answers = model_of(std::move(model))](h::System& s) -> Result<bool> {
+                h::Models models = s.models() == nullptr ? h::Models() : *s.models();
+                s.use(tag.empty() ? models.otherwise(answers) : models.on_tag(tag, answers));
+                return true;
+            });
+        },
+        nb::arg("model"), nb::arg("tag"));
     c.def("graph", &graph_of, nb::arg("inputs"));
     c.def("ablate", &ablate_system, nb::arg("examples"), nb::arg("metric"), nb::arg("how"), nb::arg("seed"));
     c.def(

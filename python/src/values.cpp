@@ -91,6 +91,8 @@ nb::object python_of(const hyper::Value& value) {
     return items;
 }
 
+nb::object from_json(const Json& json) { return nb::module_::import_("json").attr("loads")(json.dump()); }
+
 std::map<std::string, hyper::Value> inputs_of(nb::handle object) {
     if (!nb::isinstance<nb::dict>(object))
         throw Raised(bad_input("The inputs are {}; a dict of values by name is needed.", nb::repr(object).c_str()));

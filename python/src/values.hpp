@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "yolk/json.hpp"
 #include "yolk/system.hpp"
 
 namespace yolk::python {
@@ -17,6 +18,9 @@ namespace yolk::python {
 [[nodiscard]] hyper::Tensor tensor_of(nanobind::handle object, const std::string& what);
 [[nodiscard]] nanobind::object python_of(const hyper::Value& value);
 [[nodiscard]] nanobind::object python_of(const hyper::Tensor& tensor);
+
+/// As json.loads gives it.
+[[nodiscard]] nanobind::object from_json(const Json& json);
 
 /// {"x": ...} by its keys.
 [[nodiscard]] std::map<std::string, hyper::Value> inputs_of(nanobind::handle object);

@@ -8,7 +8,7 @@
 `yolk.devices()` lists what it can run on. docs/python.md has the rest.
 """
 
-from . import errors, metrics, operations, ops
+from . import errors, gepa, metrics, models, operations, ops
 from ._core import Device, Equation, Memo, Metric
 from ._core import version as __version__
 from ._custom import Custom, custom
@@ -19,6 +19,7 @@ from ._gymnasium.policy import EnvironmentPolicy
 from ._gymnasium.training import EnvironmentRun
 from ._history import History
 from ._kernel_tuning import KernelTuning, tune_kernel
+from ._models import model_call
 from ._parameters import Matrix, Text, Vector, knob
 from ._policy import Policy
 from ._system import Hyperfunction, Outcome, System, host_function, hyperfunction, metric
@@ -37,7 +38,7 @@ __all__ = [
     "Hyperfunction", "KernelTuning", "Matrix", "Members", "Memo", "Metric", "OutOfMemory", "Outcome", "Policy", "Run",
     "System", "Text", "Unsupported", "Untraceable", "Vector", "Walk", "__version__", "array", "as_call", "batch",
     "check", "collect", "custom", "dce", "devices", "environments", "errors", "evaluate", "fold", "folded_outputs",
-    "from_torch", "host_function", "hyperfunction", "inject", "inline_calls", "knob", "memoize", "metric", "metrics",
-    "operations", "ops", "pullback", "pushforward", "replay", "sched", "trace", "train", "tune_kernel", "weighted",
-    "with_static_inputs",
+    "from_torch", "gepa", "host_function", "hyperfunction", "inject", "inline_calls", "knob", "memoize", "metric",
+    "metrics", "model_call", "models", "operations", "ops", "pullback", "pushforward", "replay", "sched", "trace",
+    "train", "tune_kernel", "weighted", "with_static_inputs",
 ]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import inspect
 import os
@@ -10,11 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _core
-from ._devices import Chosen, request_of
+from ._coroutines import finished
 from ._custom import Calls, Rules, called, packed as _packed
+from ._devices import Chosen, request_of
 from ._graph import Graph, from_raw
 from ._history import History
 from ._parameters import Fields, described
+from ._prompts import PromptSearch
 from .errors import BadInput
 
 Example = tuple  # (inputs by name, what is expected)
@@ -108,7 +109,7 @@ def _host_body(body: Callable[..., Any], parameters: Any, told: dict[str, Any]) 
         elif told["kind"] == "text":
             leading = [text]
         result = body(*leading, *operands)
-        return asyncio.run(result) if inspect.iscoroutine(result) else result
+        return finished(result)
 
     return run
 
@@ -169,7 +170,7 @@ class Outcome(dict):
         raise AttributeError(name)
 
 
-class System:
+class System(PromptSearch):
     """A program over hyperfunctions: run it, score it, look at its graph, make it better.
 
         system = yolk.System(lambda x: output(hidden(x)))
@@ -223,7 +224,7 @@ class System:
                  "seed": seed, **settings}
         rule = {"rule": gradient} if isinstance(gradient, str) else gradient
         try:
-            outcome = Outcome(self._raw.optimize(examples, _metric(metric), given, held_out, rule, tell))
+            outcome = Outcome(self._raw.optimize(examples, _metric(metric), given, held_out, rule, None, tell))
         finally:
             if shown and history:
                 print(file=sys.stderr)

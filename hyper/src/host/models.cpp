@@ -10,7 +10,6 @@
 
 #include "caught.hpp"
 #include "models_in_force.hpp"
-#include "yolk/chat.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -29,13 +28,6 @@ std::string quoted_tags(std::span<const std::string> tags) {
 constexpr double kCostUnits = 1e12;
 
 }  // namespace
-
-Model model_of(std::shared_ptr<const chat::Client> client) {
-    return [client = std::move(client)](const chat::Request& request, std::stop_token stop) -> Result<chat::Answer> {
-        if (client == nullptr) return bad_input("The model has no client; give model_of one.");
-        return client->call(request, {.stop = std::move(stop)});
-    };
-}
 
 struct Models::Shared {
     mutable std::mutex mutex{};

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+import http.server
+import json
+import threading
+import time
+
+import pytest
+
+import yolk
+
+KEY = "sk-1234567890abcdef"
+
+
+def reply(text, why="stop"):
+    return 200, {"choices": [{"message": {"content": text}, "finish_reason": why}],
+                 "usage": {"prompt_tokens": 7, "completion_tokens": 2}}
+
+
+@pytest.fixture
+def server():
+    """A server on loopback that gives what it is told to, one after the other, the last again and again."""
+    seen, script = [], []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            seen.append((self.path, dict(self.headers), json.loads(body)))
+            status, document, *headers = script[min(len(seen), len(script)) - 1]
+            if document is None:
+                return self.connection.close()
+            sent = document if isinstance(document, bytes) else json.dumps(document).encode()
+            self.send_response(status)
+            for name, value in headers:
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(sent)))
+            self.end_headers()
+            self.wfile.write(sent)
+
+        def log_message(self, *arguments):
+            pass
+
+    service = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=service.serve_forever, daemon=True).start()
+    service.url, service.seen, service.script = f"http://127.0.0.1:{service.server_port}/v1", seen, script
+    yield service
+    service.shutdown()
+    service.server_close()
+
+
+def quick(server, **settings):
+    return yolk.models.chat(server.url, "small", backoff=0.01, **{"key_env": None, **settings})
+
+
+def test_a_prompt_is_sent_and_its_reply_read(server, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    server.script[:] = [reply("blue")]
+    told = quick(server, key_env="OPENAI_API_KEY", temperature=0.5)("Name a colour.", seed=3)
+    path, headers, body = server.seen[0]
+    assert told == "blue" and (told.prompt_tokens, told.completion_tokens, told.finish_reason) == (7, 2, "stop")
+    assert path == "/v1/chat/completions" and headers["Authorization"] == f"Bearer {KEY}"
+    assert body == {"model": "small", "temperature": 0.5, "seed": 3, "messages": [{"role": "user", "content": "Name a colour."}]}
+
+
+def test_a_system_s_messages_keep_their_roles_and_tokens_count(server):
+    server.script[:] = [reply("7")]
+    prompt = yolk.hyperfunction("Give the code.", name="prompt")(lambda text: text)
+    system = yolk.System(lambda x: yolk.model_call(("system", prompt()), ("user", x), temperature=0.25))
+    system.use_model(quick(server))
+    outcome = system.optimize_prompts([({"x": "red"}, "8")] * 2, yolk.metrics.exact_match(),
+                                      lambda prompt: "```\nother\n```", iterations=2)
+    assert server.seen[0][2]["messages"] == [{"role": "system", "content": "Give the code."}, {"role": "user", "content": "red"}]
+    assert server.seen[0][2]["temperature"] == 0.25
+    assert outcome.tokens >= 9 * len(server.seen)
+
+
+@pytest.mark.parametrize("first", [(429, {}, ("Retry-After", "0")), (500, {"error": "busy"}), (503, b""), (408, b""),
+                                   (200, b"{cut"), (200, {"choices": []}), (200, None), reply(None)])
+def test_what_may_pass_is_tried_again(server, first):
+    server.script[:] = [first, reply("at last")]
+    assert quick(server)("?") == "at last" and len(server.seen) == 2
+
+
+def test_the_server_s_pause_is_kept(server):
+    server.script[:] = [(429, {}, ("Retry-After", "1")), reply("at last")]
+    started = time.monotonic()
+    assert quick(server)("?") == "at last" and time.monotonic() - started >= 1
+
+
+@pytest.mark.parametrize("answer, words", [
+    ((400, {"error": {"message": "no such model"}}), "no such model"),
+    ((401, {"error": f"bad key {KEY}"}), r"bad key \(the key\)"),
+    ((429, {"error": {"code": "insufficient_quota"}}), "insufficient_quota"),
+    ((307, {}, ("Location", "http://127.0.0.1:9/elsewhere")), "redirects to"),
+    (reply(None, "length"), "ended by 'length'"),
+])
+def test_what_will_stay_is_an_error_at_once(server, monkeypatch, answer, words):
+    monkeypatch.setenv("MY_KEY", KEY)
+    server.script[:] = [answer]
+    with pytest.raises(yolk.Failed, match=words) as caught:
+        quick(server, key_env="MY_KEY")("?")
+    assert len(server.seen) == 1 and KEY not in str(caught.value)
+
+
+def test_attempts_and_time_are_limited(server):
+    server.script[:] = [(500, {"error": "busy"})]
+    with pytest.raises(yolk.Failed, match="after 3 attempts.*busy"):
+        quick(server, attempts=3)("?")
+    with pytest.raises(yolk.Failed, match="after 1 attempts"):
+        yolk.models.chat(server.url, "small", key_env=None, timeout=0.3, backoff=5)("?")
+
+
+def test_addresses_and_keys_are_checked(monkeypatch):
+    monkeypatch.delenv("NO_KEY", raising=False)
+    monkeypatch.setenv("MY_KEY", KEY)
+    monkeypatch.setenv("BAD_KEY", "two\nlines")
+    for url in ("", "example.com/v1", "ftp://example.com", "https://me:secret@example.com/v1", "https://example.com/v1#part"):
+        with pytest.raises(yolk.BadInput, match="https://host/v1"):
+            yolk.models.chat(url, "small", key_env=None)
+    with pytest.raises(yolk.BadInput, match="NO_KEY.*is not set"):
+        yolk.models.chat("https://example.com/v1", "small", key_env="NO_KEY")
+    with pytest.raises(yolk.BadInput, match="unencrypted"):
+        yolk.models.chat("http://example.com/v1", "small", key_env="MY_KEY")
+    with pytest.raises(yolk.BadInput, match="a line end"):
+        yolk.models.chat("https://example.com/v1", "small", key_env="BAD_KEY")
+    assert KEY not in repr(yolk.models.chat("https://example.com/v1", "small", key_env="MY_KEY"))
