@@ -162,6 +162,22 @@ def test_dlpack_and_buffers_come_in():
     assert copy.deepcopy({"a": a})["a"] is a
 
 
+def test_torch_tensors():
+    torch = pytest.importorskip("torch")
+    x = torch.arange(6.0).reshape(2, 3)
+    a = ops.matmul(x.t().requires_grad_(), x)
+    np.testing.assert_array_equal(torch.from_dlpack(a), x.t() @ x)
+    assert isinstance(x.t() @ x + a, yolk.Array) and yolk.array(x.bfloat16()).numpy().shape == (2, 3)
+
+
+def test_jax_arrays():
+    jnp = pytest.importorskip("jax.numpy")
+    x = jnp.arange(6.0).reshape(2, 3)
+    a = ops.matmul(x.T, x)
+    np.testing.assert_array_equal(jnp.from_dlpack(a), x.T @ x)
+    assert yolk.array(x.astype(jnp.bfloat16)).dtype == "bfloat16"
+
+
 def test_not_a_number_and_infinity():
     x = yolk.array([np.nan, np.inf, -np.inf, 0.0, -0.0])
     with np.errstate(invalid="ignore"):
