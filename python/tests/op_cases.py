@@ -57,14 +57,15 @@ BINARY = {
 }
 
 
-def cases(n):
-    """{name: (what yolk gives, what NumPy gives, tolerance)}, each to be called; n: the size of most axes."""
-    x, y, z = numbers(n, 5), numbers(n, 5, seed=3), numbers(3, n, 4)
-    d, e, f = (array.astype(np.float64) for array in (x, y, z))
-    at = ids(n, 5)
-    symmetric = blocks(n)
-    vector, small, wide = numbers(5), numbers(5, 7), numbers(n, n + 2)
-    i8, j8 = (np.random.default_rng(n).integers(-128, 128, shape, dtype=np.int8) for shape in ((4, n), (6, n)))
+def _arrays(n):
+    """[n, 5] twice, [3, n, 4], and the same in double precision."""
+    singles = numbers(n, 5), numbers(n, 5, seed=3), numbers(3, n, 4)
+    return *singles, *(array.astype(np.float64) for array in singles)
+
+
+def element_cases(n):
+    x, y, z, d, e, f = _arrays(n)
+    vector = numbers(5)
     found = {name: (lambda name=name: getattr(ops, name)(x), lambda want=want: want(d), 1e-5)
              for name, want in UNARY.items()}
     positive = np.abs(x) + np.float32(.1)
@@ -72,7 +73,7 @@ def cases(n):
               for name, want in POSITIVE.items()}
     found |= {name: (lambda name=name: getattr(ops, name)(x, y), lambda want=want: want(d, e), 1e-6)
               for name, want in BINARY.items()}
-    found |= {
+    return found | {
         "divide": (lambda: ops.divide(x, np.abs(y) + 1), lambda: d / (np.abs(e) + 1), 1e-6),
         "power": (lambda: ops.power(np.abs(x) + .5, y), lambda: (np.abs(d) + .5)**e, 1e-5),
         "clip": (lambda: ops.clip(x, -.5, 1), lambda: np.clip(d, -.5, 1), 1e-6),
@@ -83,6 +84,14 @@ def cases(n):
         "both": (lambda: yolk.array(x[:, :1]) + y[:1], lambda: d[:, :1] + e[:1], 1e-6),
         "member rows": (lambda: yolk.array(z) + z[:, :1], lambda: f + f[:, :1], 1e-6),
         "numbers": (lambda: (2 - yolk.array(x)) * 3 + 1 - 1e-3, lambda: (2 - d) * 3 + 1 - 1e-3, 1e-5),
+    }
+
+
+def product_cases(n):
+    x, y, z, d, e, f = _arrays(n)
+    symmetric, vector, small, wide = blocks(n), numbers(5), numbers(5, 7), numbers(n, n + 2)
+    i8, j8 = (np.random.default_rng(n).integers(-128, 128, shape, dtype=np.int8) for shape in ((4, n), (6, n)))
+    return {
         "matmul": (lambda: ops.matmul(x.T, wide), lambda: d.T @ wide.astype(np.float64), 1e-4),
         "matmul deep": (lambda: ops.matmul(x, x, transpose_a=True), lambda: d.T @ d, 1e-4),
         "matmul transposed": (lambda: ops.matmul(x, y, transpose_b=True), lambda: d @ e.T, 1e-5),
@@ -93,6 +102,18 @@ def cases(n):
         "matmul half": (lambda: ops.matmul(x.astype(np.float16), small.astype(np.float16), dtype="float32"),
                         lambda: x.astype(np.float16).astype(np.float64) @ small.astype(np.float16), 1e-5),
         "matmul_i8": (lambda: ops.matmul_i8(i8, j8), lambda: i8.astype(np.int64) @ j8.T, 0),
+        "block_inverse": (lambda: ops.block_inverse(symmetric).inverse,
+                          lambda: np.linalg.inv(symmetric.astype(float)), 1e-4),
+        "inverse_sqrt": (lambda: ops.inverse_sqrt(symmetric).inverse,
+                         lambda: _sqrt_inverse(symmetric.astype(float)), 1e-4),
+        "covariance": (lambda: ops.covariance(z), lambda: f.transpose(0, 2, 1) @ f / max(1, n), 1e-5),
+    }
+
+
+def row_cases(n):
+    x, _, z, d, _, f = _arrays(n)
+    vector, small, at = numbers(5), numbers(5, 7), ids(n, 5)
+    found = {
         "softmax": (lambda: ops.softmax(x), lambda: _softmax(d), 1e-6),
         "softmax axis": (lambda: ops.softmax(z, axis=1), lambda: _softmax(f, 1), 1e-6),
         "log_softmax": (lambda: ops.log_softmax(x), lambda: np.log(_softmax(d)), 1e-5),
@@ -109,6 +130,17 @@ def cases(n):
         "argmax": (lambda: ops.argmax(z, axis=2), lambda: f.argmax(2), 0),
         "cumsum": (lambda: ops.cumsum(z, axis=1), lambda: f.cumsum(1), 1e-4),
         "cumsum all": (lambda: ops.cumsum(x), lambda: d.cumsum(), 1e-4),
+    }
+    if n > 0:
+        found["cross_entropy"] = (lambda: ops.cross_entropy(x, at),
+                                  lambda: -np.log(_softmax(d))[np.arange(n), at].mean(), 1e-5)
+    return found
+
+
+def move_cases(n):
+    x, y, z = _arrays(n)[:3]
+    at = ids(n, 5)
+    return {
         "transpose": (lambda: ops.transpose(z, (1, 2, 0)), lambda: z.transpose(1, 2, 0), 0),
         "reshape": (lambda: ops.reshape(x, (5, n)), lambda: x.reshape(5, n), 0),
         "broadcast_to": (lambda: ops.broadcast_to(x[:, :1], (2, n, 5)),
@@ -127,16 +159,12 @@ def cases(n):
                         lambda: np.concatenate([z, z[:, :1], z], 1), 0),
         "stack": (lambda: ops.stack([x, y], axis=1), lambda: np.stack([x, y], 1), 0),
         "split": (lambda: ops.split(z, [1, 3], axis=2)[1], lambda: z[:, :, 1:], 0),
-        "block_inverse": (lambda: ops.block_inverse(symmetric).inverse,
-                          lambda: np.linalg.inv(symmetric.astype(float)), 1e-4),
-        "inverse_sqrt": (lambda: ops.inverse_sqrt(symmetric).inverse,
-                         lambda: _sqrt_inverse(symmetric.astype(float)), 1e-4),
-        "covariance": (lambda: ops.covariance(z), lambda: f.transpose(0, 2, 1) @ f / max(1, n), 1e-5),
     }
-    if n > 0:
-        found["cross_entropy"] = (lambda: ops.cross_entropy(x, at),
-                                  lambda: -np.log(_softmax(d))[np.arange(n), at].mean(), 1e-5)
-    return found
+
+
+def cases(n):
+    """{name: (what yolk gives, what NumPy gives, tolerance)}, each to be called; n: the size of most axes."""
+    return element_cases(n) | product_cases(n) | row_cases(n) | move_cases(n)
 
 
 def random_results(n):

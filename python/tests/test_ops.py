@@ -5,6 +5,7 @@ import os
 import pathlib
 import pickle
 import random
+import signal
 import threading
 
 import numpy as np
@@ -160,6 +161,22 @@ def test_dlpack_and_buffers_come_in():
     np.testing.assert_array_equal(ops.add(OnlyDlpack(values), memoryview(values)), 2 * values)
     a = yolk.array(values)
     assert copy.deepcopy({"a": a})["a"] is a
+
+
+def test_torch_tensors():
+    torch = pytest.importorskip("torch")
+    x = torch.arange(6.0).reshape(2, 3)
+    a = ops.matmul(x.t().requires_grad_(), x)
+    np.testing.assert_array_equal(torch.from_dlpack(a), x.t() @ x)
+    assert isinstance(x.t() @ x + a, yolk.Array) and yolk.array(x.bfloat16()).numpy().shape == (2, 3)
+
+
+def test_jax_arrays():
+    jnp = pytest.importorskip("jax.numpy")
+    x = jnp.arange(6.0).reshape(2, 3)
+    a = ops.matmul(x.T, x)
+    np.testing.assert_array_equal(jnp.from_dlpack(a), x.T @ x)
+    assert yolk.array(x.astype(jnp.bfloat16)).dtype == "bfloat16"
 
 
 def test_not_a_number_and_infinity():
@@ -366,3 +383,29 @@ def test_a_fork_is_refused(python):
                   "    os._exit(told)\n"
                   "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n")
     assert done.stdout.strip() == "3", done.stderr
+
+
+def test_a_forked_process_ends_with_its_parent_s_kernels_in_flight(python):
+    done = python("import os, sys, yolk, numpy as np\nx = yolk.array(np.ones((700, 700)))\n"
+                  "y = [x @ x for _ in range(20)]\nchild = os.fork()\n"
+                  "if child == 0:\n    del y[0]\n    sys.exit(7)\n"
+                  "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), float(y[-1].sum()) == 700.0**3)\n",
+                  timeout=60)
+    assert done.stdout.strip() == "7 True", done.stderr
+
+
+def test_ctrl_c_while_an_array_is_read():
+    x = yolk.array(op_cases.numbers(400, 400))
+    threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        for _ in range(1000):
+            for _ in range(10):
+                y = x @ x
+            y.numpy()
+    assert np.isfinite((x @ x).numpy()).all()
+
+
+def test_traced_values_are_refused():
+    system = yolk.System(lambda x: ops.exp(x))
+    with pytest.raises(yolk.BadInput, match="yolk.operations"):
+        system.evaluate([({"x": [1.0]}, [1.0])], yolk.metrics.numeric_distance)

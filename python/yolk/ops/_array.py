@@ -44,6 +44,8 @@ def host_array(value: Any, name: str) -> np.ndarray:
         if value.device.type != "cpu":
             raise BadInput(f"{name} is a torch tensor on {value.device}; give it as .cpu().")
         value = value.detach()
+        if str(value.dtype) == "torch.bfloat16":
+            value = value.float()  # NumPy has no such dtype
     try:
         has_only_dlpack = hasattr(value, "__dlpack__") and not hasattr(value, "__array__")
         array = np.from_dlpack(value) if has_only_dlpack else np.asarray(value)
