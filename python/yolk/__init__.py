@@ -26,7 +26,8 @@ from .operations import *  # noqa: F401,F403
 
 __all__ = [
     "BadInput", "Cancelled", "Device", "DeviceLost", "DriverError", "EnvironmentPolicy", "EnvironmentRun", "Error",
-    "Evolution", "Failed", "FileError", "History", "Hyperfunction", "Matrix", "Members", "Metric", "OutOfMemory", "Outcome", "Policy",
-    "Run", "System", "Text", "Unsupported", "Untraceable", "Vector", "__version__", "check", "devices", "environments", "errors",
-    "evaluate", "from_torch", "host_function", "hyperfunction", "knob", "metric", "metrics", "operations", "replay", "train",
+    "Evolution", "Failed", "FileError", "History", "Hyperfunction", "Matrix", "Members", "Metric", "OutOfMemory",
+    "Outcome", "Policy", "Run", "System", "Text", "Unsupported", "Untraceable", "Vector", "__version__", "check",
+    "devices", "environments", "errors", "evaluate", "from_torch", "host_function", "hyperfunction", "knob",
+    "metric", "metrics", "operations", "replay", "train",
 ]
