@@ -89,8 +89,8 @@ def test_envpool_where_it_is_installed():
         import envpool
     except (ImportError, OSError):
         pytest.skip("EnvPool is not installed")
-    first, second = train_twice(*((envpool.make("CartPole-v1", env_type="gymnasium", num_envs=16, seed=3), {"population": 32})
-                                  for _ in range(2)))
+    first, second = train_twice(*((envpool.make("CartPole-v1", env_type="gymnasium", num_envs=16, seed=3),
+                                   {"population": 32}) for _ in range(2)))
     assert first.state_hash == second.state_hash
 
 
@@ -128,7 +128,8 @@ def test_actions_of_a_box():
     assert (abs(run.policy(100 * np.random.default_rng(0).normal(size=(50, 3)))) <= 2.0).all()
     actions = yolk._gymnasium.spaces.Actions.of_space(
         gymnasium.spaces.Box(np.array([-1.0, 0.0, -np.inf]), np.array([3.0, np.inf, np.inf]), dtype=np.float64))
-    np.testing.assert_allclose(actions(np.array([[0.0, -2.0, 9.0], [np.nan, 2.0, -9.0]])), [[1.0, 0.0, 9.0], [1.0, 2.0, -9.0]])
+    np.testing.assert_allclose(actions(np.array([[0.0, -2.0, 9.0], [np.nan, 2.0, -9.0]])),
+                               [[1.0, 0.0, 9.0], [1.0, 2.0, -9.0]])
 
 
 def test_a_policy_is_kept_in_a_file(tmp_path):
@@ -142,7 +143,7 @@ def test_a_policy_is_kept_in_a_file(tmp_path):
     data = (tmp_path / "run" / "policy.safetensors").read_bytes()
     for damaged in (data[:-4], data[8:], b"", data.replace(b"[2, 8, 8, 1]", b"[2, 8, 9, 1]")):
         (tmp_path / "damaged").write_bytes(damaged)
-        with pytest.raises(yolk.BadInput, match="no policy"):
+        with pytest.raises(yolk.BadInput, match="not a policy file"):
             yolk.EnvironmentPolicy.load(tmp_path / "damaged")
     with pytest.raises(yolk.FileError):
         yolk.EnvironmentPolicy.load(tmp_path / "none")
@@ -160,7 +161,8 @@ def test_what_the_environment_raises_comes_out():
 
 
 def test_training_ends_where_the_callback_says():
-    run = yolk.train(make(), generations=50, hidden=8, max_steps=20, on_generation=lambda report: report["generation"] < 1)
+    run = yolk.train(make(), generations=50, hidden=8, max_steps=20,
+                     on_generation=lambda report: report["generation"] < 1)
     assert run.generations == 2
 
 

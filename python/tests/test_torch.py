@@ -40,10 +40,34 @@ def seeded():
     torch.manual_seed(7)
 
 
-ACTIVATIONS = [nn.ReLU(), nn.ReLU6(), nn.SiLU(), nn.GELU(), nn.GELU("tanh"), nn.Tanh(), nn.Sigmoid(), nn.Mish(), nn.Hardswish(),
-               nn.Hardsigmoid(), nn.LogSigmoid(), nn.Softsign(), nn.Tanhshrink(), nn.SELU(), nn.LeakyReLU(0.2), nn.ELU(0.7),
-               nn.CELU(1.3), nn.Hardtanh(-0.5, 0.7), nn.GLU(), nn.Softplus(2.0, 5.0), nn.Threshold(0.1, -2.0), nn.Softmax(-1),
-               nn.LogSoftmax(0), nn.PReLU(), nn.Identity(), nn.Dropout(0.5)]
+ACTIVATIONS = [
+    nn.ReLU(),
+    nn.ReLU6(),
+    nn.SiLU(),
+    nn.GELU(),
+    nn.GELU("tanh"),
+    nn.Tanh(),
+    nn.Sigmoid(),
+    nn.Mish(),
+    nn.Hardswish(),
+    nn.Hardsigmoid(),
+    nn.LogSigmoid(),
+    nn.Softsign(),
+    nn.Tanhshrink(),
+    nn.SELU(),
+    nn.LeakyReLU(0.2),
+    nn.ELU(0.7),
+    nn.CELU(1.3),
+    nn.Hardtanh(-0.5, 0.7),
+    nn.GLU(),
+    nn.Softplus(2.0, 5.0),
+    nn.Threshold(0.1, -2.0),
+    nn.Softmax(-1),
+    nn.LogSoftmax(0),
+    nn.PReLU(),
+    nn.Identity(),
+    nn.Dropout(0.5)
+]
 
 
 @pytest.mark.parametrize("layer", ACTIVATIONS, ids=lambda one: type(one).__name__)
@@ -52,26 +76,19 @@ def test_activations(layer):
         check_forward(layer, 4 * numbers(*shape))
 
 
-@pytest.mark.parametrize("layer, shapes", [
-    (nn.Linear(6, 4), [(6, ), (5, 6), (2, 3, 6)]),
-    (nn.Linear(6, 4, bias=False), [(5, 6)]),
-    (nn.LayerNorm(6), [(6, ), (5, 6), (2, 3, 6)]),
-    (nn.LayerNorm([3, 6]), [(2, 3, 6)]),
-    (nn.LayerNorm(6, elementwise_affine=False), [(5, 6)]),
-    (nn.GroupNorm(2, 6), [(3, 6), (3, 6, 5)]),
-    (nn.BatchNorm1d(6), [(3, 6), (3, 6, 4)]),
-    (nn.BatchNorm2d(3), [(2, 3, 4, 5)]),
-    (nn.Conv1d(6, 4, 3, stride=2, padding=1), [(2, 6, 9), (6, 9)]),
-    (nn.Conv2d(3, 4, (3, 2), padding="same", dilation=2), [(2, 3, 7, 6)]),
-    (nn.Conv2d(4, 6, 3, groups=2, bias=False), [(2, 4, 5, 6), (4, 5, 6)]),
-    (nn.Conv3d(2, 3, 2), [(1, 2, 3, 3, 4)]),
-    (nn.MaxPool2d(2, 1, 1), [(2, 3, 4, 5)]),
-    (nn.AvgPool2d(2), [(2, 3, 4, 6), (3, 4, 6)]),
-    (nn.AdaptiveAvgPool2d(1), [(2, 3, 4, 5)]),
-    (nn.Flatten(), [(2, 3, 4)]),
-    (nn.Unflatten(1, (2, 3)), [(4, 6)]),
-    (nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Dropout(), nn.Linear(8, 2), nn.Softmax(-1)), [(6, ), (5, 6)]),
-], ids=str)
+@pytest.mark.parametrize(
+    "layer, shapes",
+    [(nn.Linear(6, 4), [(6, ), (5, 6), (2, 3, 6)]), (nn.Linear(6, 4, bias=False), [(5, 6)]),
+     (nn.LayerNorm(6), [(6, ), (5, 6), (2, 3, 6)]), (nn.LayerNorm([3, 6]), [(2, 3, 6)]),
+     (nn.LayerNorm(6, elementwise_affine=False), [(5, 6)]), (nn.GroupNorm(2, 6), [(3, 6), (3, 6, 5)]),
+     (nn.BatchNorm1d(6), [(3, 6), (3, 6, 4)]), (nn.BatchNorm2d(3), [(2, 3, 4, 5)]),
+     (nn.Conv1d(6, 4, 3, stride=2, padding=1), [(2, 6, 9), (6, 9)]),
+     (nn.Conv2d(3, 4, (3, 2), padding="same", dilation=2), [(2, 3, 7, 6)]),
+     (nn.Conv2d(4, 6, 3, groups=2, bias=False), [(2, 4, 5, 6), (4, 5, 6)]), (nn.Conv3d(2, 3, 2), [(1, 2, 3, 3, 4)]),
+     (nn.MaxPool2d(2, 1, 1), [(2, 3, 4, 5)]), (nn.AvgPool2d(2), [(2, 3, 4, 6), (3, 4, 6)]),
+     (nn.AdaptiveAvgPool2d(1), [(2, 3, 4, 5)]), (nn.Flatten(), [(2, 3, 4)]), (nn.Unflatten(1, (2, 3)), [(4, 6)]),
+     (nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Dropout(), nn.Linear(8, 2), nn.Softmax(-1)), [(6, ), (5, 6)]), ],
+    ids=str)
 def test_layers(layer, shapes):
     for value in layer.parameters():  # scales and shifts begin as ones and zeros, which would hide them
         nn.init.normal_(value, 0.3)
@@ -105,7 +122,6 @@ def test_cells(kind, options):
         check_forward(cell, numbers(*batch, 3))
 
         class Stateful(nn.Module):
-
             def __init__(self):
                 super().__init__()
                 self.cell = cell
@@ -117,11 +133,10 @@ def test_cells(kind, options):
 
 
 @pytest.mark.parametrize("kind", [nn.GRU, nn.LSTM, nn.RNN])
-@pytest.mark.parametrize("options", [{}, {"num_layers": 2, "batch_first": True}, {"bidirectional": True, "num_layers": 2}])
+@pytest.mark.parametrize("options",
+                         [{}, {"num_layers": 2, "batch_first": True}, {"bidirectional": True, "num_layers": 2}])
 def test_recurrent_layers(kind, options):
-
     class Last(nn.Module):
-
         def __init__(self):
             super().__init__()
             self.layer = kind(3, 4, **options)
@@ -134,7 +149,6 @@ def test_recurrent_layers(kind, options):
 
 
 class Attending(nn.Module):
-
     def __init__(self, weights=False, mask=None, cross=False, **options):
         super().__init__()
         self.attention = nn.MultiheadAttention(8, 2, **options)
@@ -147,10 +161,11 @@ class Attending(nn.Module):
         return self.attention(x, other, other, need_weights=self.weights, attn_mask=self.mask)
 
 
-@pytest.mark.parametrize("options", [
-    {}, {"batch_first": True}, {"weights": True}, {"cross": True},
-    {"mask": torch.triu(torch.ones(4, 4, dtype=torch.bool), 1)}, {"mask": torch.triu(torch.full((4, 4), -2.0), 1)},
-], ids=lambda one: ",".join(one))
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"batch_first": True}, {"weights": True}, {"cross": True},
+     {"mask": torch.triu(torch.ones(4, 4, dtype=torch.bool), 1)}, {"mask": torch.triu(torch.full((4, 4), -2.0), 1)}, ],
+    ids=lambda one: ",".join(one))
 def test_multi_head_attention(options):
     module = Attending(**options)
     check_forward(module, numbers(4, 4, 8))
@@ -165,7 +180,6 @@ def test_an_encoder(norm_first):
 
 class Block(nn.Module):
     """A language model as users write it."""
-
     def __init__(self, width=8, heads=2, words=11):
         super().__init__()
         self.heads = heads
@@ -195,21 +209,17 @@ def test_a_users_own_module():
 @pytest.mark.parametrize("function", [
     lambda x: torch.cat([x, x.flip(0)], dim=1).unsqueeze(1).expand(-1, 2, -1),
     lambda x: x.var(dim=1, keepdim=True) + x.std() + x.norm(dim=0),
-    lambda x: torch.where(x > 0, x, -x).clamp(min=0.1, max=0.9)**2,
-    lambda x: x[:, None, 1:] * x[..., 0][:, None, None],
+    lambda x: torch.where(x > 0, x, -x).clamp(min=0.1, max=0.9)**2, lambda x: x[:, None, 1:] * x[..., 0][:, None, None],
     lambda x: torch.stack([x.unbind(0)[1], x[2]], 1).reshape(-1, 2).amax(1),
-    lambda x: torch.logsumexp(x, 1) + x.max(dim=1)[0] + x.argmax(dim=1) + x.min(1)[0] - x.sum((0, 1)),
-    lambda x: F.normalize(x, dim=1) + torch.erf(x) + torch.floor(x) % 3,
-    lambda x: x.permute(1, 0).contiguous().view(-1),
-    lambda x: F.scaled_dot_product_attention(x, x, x) if hasattr(F, "scaled_dot_product_attention") else x,
-    lambda x: F.pad(x, (1, 2), value=3.0) - torch.arange(7),
-    lambda x: torch.addmm(x, x, torch.eye(4)) * torch.ones_like(x).tril(),
-    lambda x: (x.max(dim=1)[0], {"low": x.min(), "all": [x.mean(1)]})[0],
+    lambda x: torch.logsumexp(x, 1) + x.max(dim=1)[0] + x.argmax(dim=1) + x.min(1)[0] - x.sum(
+        (0, 1)), lambda x: F.normalize(x, dim=1) + torch.erf(x) + torch.floor(x) % 3,
+    lambda x: x.permute(1, 0).contiguous().view(-1), lambda x: F.scaled_dot_product_attention(x, x, x)
+    if hasattr(F, "scaled_dot_product_attention") else x, lambda x: F.pad(x, (1, 2), value=3.0) - torch.arange(7),
+    lambda x: torch.addmm(x, x, torch.eye(4)) * torch.ones_like(x).tril(), lambda x:
+    (x.max(dim=1)[0], {"low": x.min(), "all": [x.mean(1)]})[0],
 ])
 def test_functions(function):
-
     class Of(nn.Module):
-
         def forward(self, x):
             return function(x)
 
@@ -217,14 +227,13 @@ def test_functions(function):
 
 
 def test_results_keep_their_structure():
-
     class Several(nn.Module):
-
         def forward(self, x):
             return {"twice": x * 2, "rest": [x + 1, None, 3]}
 
     found = yolk.from_torch(Several())(torch.ones(2))
-    assert found["rest"][1:] == [None, 3] and found["twice"].tolist() == [2.0, 2.0] and found["rest"][0].tolist() == [2.0, 2.0]
+    assert found["rest"][1:] == [None, 3] and found["twice"].tolist() == [2.0, 2.0
+                                                                          ] and found["rest"][0].tolist() == [2.0, 2.0]
     assert isinstance(yolk.from_torch(Several())(np.ones(2))["twice"], np.ndarray)
 
 
@@ -246,7 +255,11 @@ def test_training_changes_the_module(settings):
 def test_batches_of_a_loader():
     module, x, y = xor()
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y), batch_size=2)
-    outcome = yolk.from_torch(module).optimize(loader, F.mse_loss, generations=3, population=8, examples_per_generation=1)
+    outcome = yolk.from_torch(module).optimize(loader,
+                                               F.mse_loss,
+                                               generations=3,
+                                               population=8,
+                                               examples_per_generation=1)
     assert outcome.best_reward >= outcome.start_reward
 
 
@@ -256,7 +269,10 @@ def test_tied_and_frozen_weights_and_buffers():
     state = copy.deepcopy(module.state_dict())
     net = yolk.from_torch(module)
     ids = torch.randint(0, 11, (4, 5))
-    outcome = net.optimize([(ids, ids.roll(-1, 1).reshape(-1))], lambda p, e: float(np.mean(p)), generations=2, population=8)
+    outcome = net.optimize([(ids, ids.roll(-1, 1).reshape(-1))],
+                           lambda p, e: float(np.mean(p)),
+                           generations=2,
+                           population=8)
     assert outcome.best_reward > outcome.start_reward
     assert module.out.weight is module.words.weight and "out.weight" not in net.parameters
     after = module.state_dict()
@@ -281,16 +297,19 @@ def test_what_torch_changed_is_read_and_a_file_is_written_back(tmp_path):
     np.testing.assert_allclose(rows(module(x)), first, rtol=1e-6)
 
 
-@pytest.mark.parametrize("loss, prediction, target", [
-    (nn.MSELoss(), (3, 4), None), (nn.L1Loss(reduction="sum"), (3, 4), None), (nn.HuberLoss(delta=0.5), (3, 4), None),
-    (nn.SmoothL1Loss(), (3, 4), None), (nn.BCEWithLogitsLoss(), (3, 4), torch.rand(3, 4)),
-    (nn.CrossEntropyLoss(), (3, 4), torch.tensor([0, 3, 2])), (nn.CrossEntropyLoss(), (4, ), torch.tensor(2)),
-    (nn.CrossEntropyLoss(label_smoothing=0.1), (3, 4), torch.tensor([0, 3, 2])),
-    (nn.CrossEntropyLoss(ignore_index=3), (3, 4), torch.tensor([0, 3, 2])),
-    (nn.CrossEntropyLoss(), (2, 4, 5), torch.randint(0, 4, (2, 5))),
-    (nn.CrossEntropyLoss(), (3, 4), torch.softmax(torch.randn(3, 4), 1)), (nn.NLLLoss(), (3, 4), torch.tensor([0, 3, 2])),
-    (F.cross_entropy, (3, 4), torch.tensor([0, 3, 2])),
-], ids=str)
+@pytest.mark.parametrize("loss, prediction, target",
+                         [(nn.MSELoss(), (3, 4), None), (nn.L1Loss(reduction="sum"), (3, 4), None),
+                          (nn.HuberLoss(delta=0.5), (3, 4), None), (nn.SmoothL1Loss(), (3, 4), None),
+                          (nn.BCEWithLogitsLoss(), (3, 4), torch.rand(3, 4)),
+                          (nn.CrossEntropyLoss(), (3, 4), torch.tensor([0, 3, 2])),
+                          (nn.CrossEntropyLoss(), (4, ), torch.tensor(2)),
+                          (nn.CrossEntropyLoss(label_smoothing=0.1), (3, 4), torch.tensor([0, 3, 2])),
+                          (nn.CrossEntropyLoss(ignore_index=3), (3, 4), torch.tensor([0, 3, 2])),
+                          (nn.CrossEntropyLoss(), (2, 4, 5), torch.randint(0, 4, (2, 5))),
+                          (nn.CrossEntropyLoss(), (3, 4), torch.softmax(torch.randn(3, 4), 1)),
+                          (nn.NLLLoss(), (3, 4), torch.tensor([0, 3, 2])),
+                          (F.cross_entropy, (3, 4), torch.tensor([0, 3, 2])), ],
+                         ids=str)
 def test_losses(loss, prediction, target):
     x = numbers(*prediction)
     target = numbers(*prediction, seed=3) if target is None else target
@@ -303,17 +322,18 @@ def test_a_language_model_learns_by_adam():
     ids = torch.arange(24).reshape(4, 6) % 11
 
     class NextWord(nn.Module):
-
         def forward(self, logits, ids):
             return F.cross_entropy(logits[:, :-1].reshape(-1, 11), ids[:, 1:].reshape(-1))
 
     before = NextWord()(module(ids), ids).item()
-    yolk.from_torch(module).optimize([(ids, ids)], NextWord(), generations=30, gradient={"rule": "adam", "learning_rate": 0.03})
+    yolk.from_torch(module).optimize([(ids, ids)],
+                                     NextWord(),
+                                     generations=30,
+                                     gradient={"rule": "adam", "learning_rate": 0.03})
     assert NextWord()(module(ids), ids).item() < before / 2
 
 
 class Choosing(nn.Module):
-
     def __init__(self):
         super().__init__()
         self.first = nn.Linear(2, 2)
@@ -325,9 +345,7 @@ class Choosing(nn.Module):
 
 
 def test_check_names_what_cannot_go():
-
     class Model(nn.Module):
-
         def __init__(self):
             super().__init__()
             self.first = nn.Linear(4, 4)
@@ -344,7 +362,8 @@ def test_check_names_what_cannot_go():
     assert not report.ok and not yolk.check(nn.Linear(2, 2)).problems
     found = {where.partition(" ")[0]: (what, why) for where, what, why in report.problems}
     assert found["fold"][0] == "Fold" and "max_norm" in found["table"][1]
-    text = str(report); print(text)
+    text = str(report)
+    print(text)
     assert "fft" in text and "svd" in text and "test_torch.py:" in text and "Dropout" in text
     with pytest.raises(yolk.Unsupported, match="Fold"):
         yolk.from_torch(Model())
@@ -357,9 +376,7 @@ def test_choosing_by_a_value_is_named_with_its_line():
 
 
 def test_what_changes_in_place_is_refused_where_it_is_seen():
-
     class Adding(nn.Module):
-
         def __init__(self, again):
             super().__init__()
             self.again = again

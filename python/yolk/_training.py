@@ -173,7 +173,7 @@ def train(task: Any = "cartpole", *, population: int | None = None, generations:
     task                 a built-in environment (`yolk.environments()`), or one of your own: a GLSL file, or its text; or
                          a vector environment of Gymnasium's (`gymnasium.make_vec`), which the host steps
     population           members, 2 to 2**20; in pairs of opposite noise, so even, unless `antithetic` is False. None:
-                         4096; on a vector environment as many as it has lanes
+                         4096, or the number of lanes of a vector environment
     generations          at most; training ends earlier where the task is solved, unless `stop_when_solved` is False
     hidden               widths of the hidden layers, none to three, each 1 to 256
     sigma, learning_rate of the perturbations and the step; multiplied by their decays, in (0, 1], each generation
@@ -192,11 +192,11 @@ def train(task: Any = "cartpole", *, population: int | None = None, generations:
     device               index, UUID or part of the name of a device, a list of them, or "all"; None: the best one
     on_generation        called with each generation's dict; False ends training there, with everything saved
     progress             a line on standard error; None: where that is a terminal
-    overlap              of a vector environment: a second one is made like it, where the population is larger than its
-                         lanes, so that the device computes for one while the host steps the other
+    overlap              if the population exceeds the lanes of a vector environment, make a second copy of it, so that
+                         the device computes for one while the host steps the other
 
-    Returns a `yolk.Run`, or a `yolk.EnvironmentRun` of a vector environment. Raises BadInput for settings outside their limits and unknown tasks, Unsupported for a device
-    that cannot be exact, Failed where no score is finite. Ctrl-C saves what was learned (in `out`) and raises
+    Returns a `yolk.Run`, or a `yolk.EnvironmentRun` of a vector environment. Raises BadInput for settings outside their
+    limits and unknown tasks, Unsupported for a device that cannot be exact, Failed where no score is finite. Ctrl-C saves what was learned (in `out`) and raises
     KeyboardInterrupt; resume=True goes on from there.
     """
     settings = {key: value for key, value in locals().items()

@@ -15,32 +15,34 @@ _KIND = "yolk environment policy"
 
 
 class EnvironmentPolicy(Policy):
-    """A policy that was trained on environments of the host: a perceptron with tanh between its layers.
+    """A policy trained on Gymnasium environments: a multi-layer perceptron with tanh between its layers.
 
-    `policy(observation)` is the action as the environment takes it: a number of a Discrete space, or an array within the
-    bounds of a Box. `save` and `EnvironmentPolicy.load` keep it as safetensors.
+    `policy(observation)` is an action that the environment takes: an int of a Discrete space, or an array within the
+    bounds of a Box. `save` writes a safetensors file, and `EnvironmentPolicy.load` reads it.
     """
-
-    def __init__(self, task: str, widths: list[int], parameters: dict[str, np.ndarray], actions: Actions, generations: int,
-                 seed: int) -> None:
+    def __init__(self, task: str, widths: list[int], parameters: dict[str, np.ndarray], actions: Actions,
+                 generations: int, seed: int) -> None:
         self.task, self.widths, self.parameters = task, widths, parameters
         self.generations, self.seed, self.actions = generations, seed, actions
 
     def __call__(self, observation: Any) -> Any:
-        """The action for an observation [observations], or the actions for a batch [..., observations]."""
+        """The action for one observation, or the actions for a batch [..., observations]."""
         actions = self.actions(self.outputs(observation))
         return int(actions) if self.actions.is_discrete and np.ndim(actions) == 0 else actions
 
     def evaluate(self, episodes: int = 100, seed: int = 1, device: Any = None) -> dict[str, Any]:
-        """Runs fresh episodes of the environment by its name: mean_return, deviation, worst_return, best_return, ..."""
+        """Runs new episodes of its environment, which Gymnasium makes by name. Returns what yolk.evaluate returns."""
         from .._training import evaluate
         return evaluate(self, self.task, episodes=episodes, seed=seed)
 
     def save(self, file: str | os.PathLike[str]) -> None:
-        """Writes it as safetensors."""
-        header: dict[str, Any] = {"__metadata__": {
-            "kind": _KIND, "task": self.task, "widths": json.dumps(self.widths), "actions": json.dumps(self.actions.told),
-            "generations": str(self.generations), "seed": str(self.seed)}}
+        """Writes the policy as safetensors."""
+        header: dict[str, Any] = {
+            "__metadata__": {
+                "kind": _KIND, "task": self.task, "widths": json.dumps(self.widths),
+                "actions": json.dumps(self.actions.told), "generations": str(self.generations), "seed": str(self.seed)
+            }
+        }
         blocks, at = [], 0
         for name, value in self.parameters.items():
             blocks.append(np.ascontiguousarray(value, dtype="<f4").tobytes())
@@ -53,7 +55,7 @@ class EnvironmentPolicy(Policy):
 
     @staticmethod
     def load(file: str | os.PathLike[str]) -> EnvironmentPolicy:
-        """Reads what `save` wrote. Raises BadInput for a file that is damaged or foreign, FileError where it cannot be read."""
+        """Reads a file that `save` wrote. Raises BadInput for a damaged or other file, FileError if it is unreadable."""
         try:
             with open(file, "rb") as source:
                 data = source.read()
@@ -72,13 +74,13 @@ class EnvironmentPolicy(Policy):
                 parameters[name] = np.frombuffer(block[first:last], dtype="<f4").reshape(one["shape"]).copy()
             widths = [int(width) for width in json.loads(told["widths"])]
             for layer, (columns, rows) in enumerate(zip(widths, widths[1:])):
-                if parameters[f"layer{layer}.weight"].shape != (rows, columns) or parameters[
-                        f"layer{layer}.bias"].shape != (rows, ):
+                if parameters[f"layer{layer}.weight"].shape != (
+                        rows, columns) or parameters[f"layer{layer}.bias"].shape != (rows, ):
                     raise ValueError(f"layer {layer} has other shapes than the widths say")
             return EnvironmentPolicy(told["task"], widths, parameters, Actions(json.loads(told["actions"])),
                                      int(told["generations"]), int(told["seed"]))
         except (ValueError, KeyError, TypeError, AttributeError) as reason:
-            raise BadInput(f"'{os.fspath(file)}' is no policy of an environment that yolk.train wrote: {reason}") from reason
+            raise BadInput(f"'{os.fspath(file)}' is not a policy file of a Gymnasium environment: {reason}") from reason
 
     def __repr__(self) -> str:
         widths = "-".join(str(width) for width in self.widths)

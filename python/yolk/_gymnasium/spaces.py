@@ -43,17 +43,16 @@ def autoreset_mode(envs: Any) -> str:
 
 
 def reset(envs: Any, seed: Any) -> np.ndarray:
-    """The first observations of all lanes. EnvPool seeds its environments when they are made, and warns of another seed."""
+    """Resets all lanes. EnvPool takes a seed only when it makes the environments, and warns about any other."""
     made_by_envpool = any(kind.__module__.startswith("envpool") for kind in type(envs.unwrapped).__mro__)
     return envs.reset(**({} if made_by_envpool else {"seed": seed}))[0]
 
 
 class Actions:
-    """From a network's outputs to the actions of a space: the index of the largest one, or tanh scaled to the bounds.
+    """Turns a network's outputs into actions: the index of the largest output, or tanh scaled to the bounds of a Box.
 
-    A box's number without two finite bounds is the output itself, clipped to the bound that there is.
+    An action without two finite bounds is the output itself, clipped to the bound it has.
     """
-
     def __init__(self, told: dict[str, Any]) -> None:
         self.told = told
         self.is_discrete: bool = told["kind"] == "discrete"
@@ -69,9 +68,12 @@ class Actions:
         if isinstance(space, spaces.Discrete):
             return Actions({"kind": "discrete", "n": int(space.n), "start": int(space.start)})
         if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
-            return Actions({"kind": "box", "shape": list(space.shape), "dtype": str(space.dtype),
-                            "low": space.low.ravel().tolist(), "high": space.high.ravel().tolist()})
-        raise Unsupported(f"The environment's actions are {space}; Discrete and Box of real numbers are taken.")
+            return Actions({
+                "kind": "box", "shape": list(space.shape), "dtype": str(space.dtype), "low": space.low.ravel().tolist(),
+                "high": space.high.ravel().tolist()
+            })
+        raise Unsupported(
+            f"The environment's actions are {space}; only Discrete, and Box of floating-point numbers, are supported.")
 
     def __call__(self, outputs: np.ndarray) -> np.ndarray:
         """Of outputs [..., count]: int64 [...], or [..., the box's shape]."""
@@ -88,8 +90,8 @@ class Actions:
 def observation_count(envs: Any) -> int:
     space = envs.single_observation_space
     if not isinstance(space, _module().spaces.Box):
-        raise Unsupported(f"The environment's observations are {space}; a Box is needed "
-                          "(gymnasium.wrappers.FlattenObservation makes one).")
+        raise Unsupported(f"The environment's observations are {space}; only Box is supported. Wrap it in "
+                          "gymnasium.wrappers.FlattenObservation.")
     return int(np.prod(space.shape))
 
 
@@ -115,7 +117,8 @@ def returns_of(policy: Any, environment: Any, episodes: int, seed: int, max_step
     envs = _make(environment, min(episodes, _LANES))
     try:
         act = _check(policy, envs)
-        return _cut(policy, envs, act, episodes, seed, max_steps) if max_steps else _run(policy, envs, act, episodes, seed)
+        return _cut(policy, envs, act, episodes, seed, max_steps) if max_steps else _run(
+            policy, envs, act, episodes, seed)
     finally:
         if envs is not environment:
             envs.close()
@@ -130,7 +133,8 @@ def _run(policy: Any, envs: Any, act: Actions, episodes: int, seed: int) -> np.n
     resetting = np.zeros(lanes, dtype=bool)
     observations = reset(envs, seed)
     while (done < wanted).any():
-        observations, rewards, terminated, truncated, _ = envs.step(act(policy.outputs(observations.reshape(lanes, -1))))
+        observations, rewards, terminated, truncated, _ = envs.step(act(policy.outputs(observations.reshape(lanes,
+                                                                                                            -1))))
         totals += np.where(resetting, 0.0, rewards)
         ended = (terminated | truncated) & ~resetting
         for lane in np.flatnonzero(ended):
@@ -146,7 +150,7 @@ def _run(policy: Any, envs: Any, act: Actions, episodes: int, seed: int) -> np.n
 
 
 def _cut(policy: Any, envs: Any, act: Actions, episodes: int, seed: int, max_steps: int) -> np.ndarray:
-    """Of episodes that are left after max_steps: each lane plays one, and all begin together."""
+    """The same for episodes that end after max_steps: all lanes begin together, and each plays one episode."""
     mode, lanes = autoreset_mode(envs), envs.num_envs
     found: list[np.ndarray] = []
     while len(found) * lanes < episodes:

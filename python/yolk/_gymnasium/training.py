@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training on environments of the host: the population's policies on the device, a forward pass for each step."""
+"""Training on Gymnasium environments: the host steps them, and the device evaluates the population's policies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .spaces import Actions, _module, autoreset_mode, is_vector, observation_cou
 _EVOLUTION = ("population", "sigma", "learning_rate", "rank", "seed", "fitness", "optimizer", "episodes", "antithetic",
               "sigma_decay", "learning_rate_decay", "noise_reuse", "robust", "group_size", "beta1", "beta2", "freeze",
               "freeze_vectors", "determinism")
-_ABSENT = {"checkpoint_every": 0, "audit": 0.0, "resume": False}  # settings of whole runs on the device, and their defaults
+_ABSENT = {"checkpoint_every": 0, "audit": 0.0, "resume": False}  # not supported here, with their defaults
 _STARTS, _POLICY, _JUDGING = 0, 1, 2  # streams of seeds
 
 
@@ -28,8 +28,7 @@ def _seed(*key: int) -> int:
 
 
 class _Lanes:
-    """A vector environment, and the policies of as many members as it has lanes."""
-
+    """A vector environment, and the policies of one member per lane."""
     def __init__(self, envs: Any, run: _core.AskedRun, widths: list[int], actions: Actions, max_steps: int) -> None:
         gymnasium = _module()
         self.envs, self._actions, self._max_steps = envs, actions, max_steps
@@ -43,10 +42,10 @@ class _Lanes:
         self._policies.ask(np.ascontiguousarray(observations, dtype=np.float32).reshape(self.count, -1))
 
     def play(self, first: int, live: int, seed: int) -> Generator[None, None, tuple[np.ndarray, int]]:
-        """An episode of members first, ..., first + live - 1. It yields where the device or the environments work.
+        """Plays one episode with each of the members first, ..., first + live - 1. Yields while others compute.
 
-        Returns what they got, float64 [live], and how many steps that took. All lanes begin at the same start where they
-        can be seeded one by one.
+        Returns their returns, float64 [live], and the number of steps. If each lane can be seeded, all lanes begin in
+        the same state.
         """
         observations = reset(self.envs, [seed] * self.count if self._seeds_each else seed)
         totals, steps, evaluations = np.zeros(self.count), 0, 0
@@ -66,7 +65,7 @@ class _Lanes:
             evaluations += int(running.sum())
             steps += 1
             ended = np.asarray(terminated) | np.asarray(truncated)
-            # What a lane does after its first episode is not counted.
+            # Later episodes of a lane do not count.
             running &= ~ended & (steps != self._max_steps)
             if not running.any():
                 return totals[:live], evaluations
@@ -75,9 +74,10 @@ class _Lanes:
             self._ask(observations)
 
 
-def _play_all(groups: list[_Lanes], population: int, episodes: int, seed_of: Callable[[int], int]) -> tuple[np.ndarray, int]:
-    """The scores of all members, float32 [episodes, population], and the steps: the groups take turns, so that the device
-    computes for one of them while the host steps another."""
+def _play_all(groups: list[_Lanes], population: int, episodes: int, seed_of: Callable[[int],
+                                                                                      int]) -> tuple[np.ndarray, int]:
+    """The scores of all members, float32 [episodes, population], and the number of steps. The groups take turns,
+    so that the device computes for one group while the host steps another."""
     scores = np.zeros((episodes, population), dtype=np.float32)
     waiting = [(episode, first) for episode in range(episodes) for first in range(0, population, groups[0].count)]
     waiting.reverse()
@@ -89,7 +89,8 @@ def _play_all(groups: list[_Lanes], population: int, episodes: int, seed_of: Cal
                 if not waiting:
                     continue
                 episode, first = waiting.pop()
-                playing[index] = (group.play(first, min(group.count, population - first), seed_of(episode)), episode, first)
+                playing[index] = (group.play(first, min(group.count, population - first),
+                                             seed_of(episode)), episode, first)
             game, episode, first = playing[index]
             try:
                 next(game)
@@ -102,17 +103,16 @@ def _play_all(groups: list[_Lanes], population: int, episodes: int, seed_of: Cal
 
 
 class EnvironmentRun:
-    """What `yolk.train` on a vector environment came to.
+    """The result of `yolk.train` on a vector environment.
 
-    history               the generations, one dict each (mean_return, best_return, policy_return, seconds, state_hash, ...);
-                          `history["mean_return"]` is a column as an array
+    history               the generations, one dict each (mean_return, best_return, policy_return, seconds, state_hash,
+                          ...); `history["mean_return"]` is a column as an array
     policy                the trained `yolk.EnvironmentPolicy`
-    solved, generations   whether the environment's reward threshold was reached, and how many generations there were
+    solved, generations   whether the policy reached the environment's reward threshold, and after how many generations
     mean_return           of the unperturbed policy, over `evaluation_episodes` fresh episodes
     state_hash            of parameters, optimizer state and generation
     devices               the name of the device that it ran on
     """
-
     def __init__(self, environments: list[Any], settings: dict[str, Any], overlap: bool, device: Any, out: str) -> None:
         self._settings = settings
         self._environments = environments
@@ -121,24 +121,29 @@ class EnvironmentRun:
         self.task: str = getattr(self._spec, "id", type(first.unwrapped).__name__)
         self._actions = Actions.of_space(first.single_action_space)
         self._widths = [observation_count(first), *settings["hidden"], self._actions.count]
-        self._shapes = [shape for layer, (columns, rows) in enumerate(zip(self._widths, self._widths[1:]))
-                        for shape in ((f"layer{layer}.weight", rows, columns, "matrix", 0),
-                                      (f"layer{layer}.bias", rows, 1, "vector", 0))]
+        self._shapes = [
+            shape for layer, (columns, rows) in enumerate(zip(self._widths, self._widths[1:]))
+            for shape in ((f"layer{layer}.weight", rows, columns, "matrix", 0), (f"layer{layer}.bias", rows, 1,
+                                                                                 "vector", 0))
+        ]
         self.folder = out
         if out:
             os.makedirs(out, exist_ok=True)
         log = os.path.join(out, "log.yolk") if out and settings["log"] else ""
         request = "" if device is None else str(getattr(device, "index", device))
         self._run = _core.AskedRun.create(self._shapes, _core.initial_parameters(self._shapes, settings["seed"]),
-                                          {key: settings[key] for key in _EVOLUTION}, request, log)
+                                          {key: settings[key]
+                                           for key in _EVOLUTION}, request, log)
         self._twins = self._made_again() if overlap else []
-        self._groups = [_Lanes(one, self._run, self._widths, self._actions, settings["max_steps"])
-                        for one in environments + self._twins]
+        self._groups = [
+            _Lanes(one, self._run, self._widths, self._actions, settings["max_steps"])
+            for one in environments + self._twins
+        ]
         self.history = History()
         self.solved, self.seconds, self.mean_return = False, 0.0, float("nan")
 
     def _made_again(self) -> list[Any]:
-        """The same environments once more, where there is work for both: a wrapper's would not be the same."""
+        """A second copy of the environments, if there is work for both. Wrappers cannot be copied, so they get none."""
         first = self._environments[0]
         if len(self._environments) > 1 or self._spec is None or first.unwrapped is not first:
             return []
@@ -146,7 +151,7 @@ class EnvironmentRun:
             return []
         try:
             return [_module().make_vec(self._spec)]
-        except Exception:  # whatever an environment raises that cannot be made twice
+        except Exception:  # an environment that cannot be made twice may raise anything
             return []
 
     @property
@@ -182,11 +187,13 @@ class EnvironmentRun:
         returns = returns_of(self.policy, self._environments[0], self._groups[0].count, _seed(seed, _POLICY, number),
                              settings["max_steps"])
         self.seconds += time.monotonic() - begin
-        return {"generation": number, "mean_return": summary["mean"], "best_return": summary["best"],
-                "policy_return": float(returns.mean()), "evaluations": evaluations,
-                "evaluations_per_second": evaluations / max(spent, 1e-9), "seconds": self.seconds,
-                "not_finite": summary["not_finite"], "skipped_elements": summary["skipped_elements"],
-                "sigma": summary["sigma"], "learning_rate": summary["learning_rate"], "state_hash": self.state_hash}
+        return {
+            "generation": number, "mean_return": summary["mean"], "best_return": summary["best"],
+            "policy_return": float(returns.mean()), "evaluations": evaluations,
+            "evaluations_per_second": evaluations / max(spent, 1e-9), "seconds": self.seconds,
+            "not_finite": summary["not_finite"], "skipped_elements": summary["skipped_elements"],
+            "sigma": summary["sigma"], "learning_rate": summary["learning_rate"], "state_hash": self.state_hash
+        }
 
     def _judge(self) -> float:
         settings = self._settings
@@ -195,7 +202,7 @@ class EnvironmentRun:
         return float(returns.mean())
 
     def _is_solved(self, report: dict[str, Any]) -> bool:
-        """Whether the policy is above the threshold, first in its few episodes, then in many."""
+        """Whether the policy reaches the threshold, first in a few episodes, then in many."""
         threshold = getattr(self._spec, "reward_threshold", None)
         if threshold is None or report["policy_return"] < threshold:
             return False
@@ -221,12 +228,15 @@ class EnvironmentRun:
                 self.policy.save(os.path.join(self.folder, "policy.safetensors"))
 
     def resume(self, generations: int, on_generation: Any = None) -> EnvironmentRun:
-        """Goes on to `generations` in all, with the bits of a run that was never interrupted; the environments must be open."""
+        """Continues to `generations` in total. The environments must still be open.
+
+        The result has the same bits as an uninterrupted run.
+        """
         self._go(generations, on_generation, lambda report: None)
         return self
 
     def close(self) -> None:
-        """Closes the environments that training made itself; those that it was given stay."""
+        """Closes the environments that training itself made. It never closes yours."""
         for twin in self._twins:
             twin.close()
         self._groups = self._groups[:len(self._environments)]
@@ -248,20 +258,23 @@ class EnvironmentRun:
 
     def __repr__(self) -> str:
         end = "solved" if self.solved else "not solved"
-        return (f"<yolk.EnvironmentRun {self.task}: {end} after {self.generations} generations and {self.seconds:.1f} s on "
-                f"{', '.join(self.devices)}; mean return {self.mean_return:.1f}>")
+        return (
+            f"<yolk.EnvironmentRun {self.task}: {end} after {self.generations} generations and {self.seconds:.1f} s on "
+            f"{', '.join(self.devices)}; mean return {self.mean_return:.1f}>")
 
 
 def _environments_of(task: Any) -> list[Any]:
     environments = list(task) if isinstance(task, (list, tuple)) else [task]
     if not environments or not all(is_vector(one) for one in environments):
-        raise BadInput(f"{task!r} is neither an environment's name, a GLSL file, nor a vector environment "
-                       "(gymnasium.make_vec makes one), or two of them.")
+        raise BadInput(
+            f"{task!r} is no environment's name, GLSL file or vector environment (gymnasium.make_vec makes one), "
+            "nor a list of vector environments.")
     first = environments[0]
     for other in environments[1:]:
-        if (other.num_envs, other.single_observation_space, other.single_action_space) != (
-                first.num_envs, first.single_observation_space, first.single_action_space):
-            raise BadInput("The vector environments differ in their lanes or spaces.")
+        if (other.num_envs, other.single_observation_space,
+                other.single_action_space) != (first.num_envs, first.single_observation_space,
+                                               first.single_action_space):
+            raise BadInput("The vector environments differ in num_envs or in their spaces.")
     return environments
 
 
@@ -270,9 +283,10 @@ def train_on(task: Any, settings: dict[str, Any], overlap: bool, out: str, devic
     """yolk.train on one or two vector environments."""
     environments = _environments_of(task)
     if given := [name for name, usual in _ABSENT.items() if settings[name] != usual]:
-        raise BadInput(f"{', '.join(given)}: these settings are for environments on the device; run.resume() goes on.")
+        raise BadInput(f"{', '.join(given)}: not supported with a vector environment. run.resume() continues a run."
+                       "")
     if isinstance(device, (list, tuple)) or device == "all":
-        raise Unsupported("Policies of environments on the host run on one device; give its name or index.")
+        raise Unsupported("Training on a vector environment uses one device. Pass one name or index.")
     if settings["generations"] < 1:
         raise BadInput("generations is 0; at least 1 is needed.")
     run = EnvironmentRun(environments, settings, overlap, device, out)

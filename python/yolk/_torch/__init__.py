@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's modules as systems. Torch is imported when one of these functions is called, not with yolk."""
+"""PyTorch modules as systems. Importing yolk does not import torch; calling these functions does."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ def _torch() -> None:
 
 
 def from_torch(module: Any, *, inputs: Any = None, name: str | None = None, seed: int = 1, device: Any = None) -> Any:
-    """A torch.nn.Module as a yolk.System, which trains the module's own weights on the Vulkan device.
+    """Makes a yolk.System of a torch.nn.Module. It trains the module's own weights on the Vulkan device.
 
         net = yolk.from_torch(torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)))
         net.optimize([(x, y), ...], torch.nn.MSELoss(), generations=100, gradient="adam")
-        net.module.state_dict()     # has the weights that were found
+        net.module.state_dict()     # has the trained weights
 
-    module  on the processor. A parameter with requires_grad=False is not trained; one that several layers share is one;
-            buffers are constants. Dropout does nothing, and BatchNorm takes its running statistics, as in eval().
-    inputs  names of forward's arguments that are given in each call; None: those without a default
+    module  must be on the CPU. Parameters with requires_grad=False are not trained, shared parameters stay shared, and
+            buffers are constants. As in eval(), Dropout does nothing and BatchNorm uses its running statistics.
+    inputs  the names of the arguments of forward that each call passes; None: all arguments without a default
+    device  index, UUID or part of the name; None: the best one
 
-    Raises Unsupported with every layer and operation that cannot go and the reason, as yolk.check(module) lists them, and
-    BadInput for what is no module. Weights are computed with in fp32, and written back in the dtype that they have.
+    All arithmetic is fp32. Weights of other dtypes are converted, and converted back when they are written.
+
+    Raises Unsupported if yolk.check(module) finds a problem, with its report, and BadInput if `module` is no module.
     """
     _torch()
     from .network import Network
@@ -36,13 +38,13 @@ def from_torch(module: Any, *, inputs: Any = None, name: str | None = None, seed
 
 
 def check(module: Any, *, inputs: Any = None) -> Any:
-    """Which layers and operations of a torch.nn.Module yolk.from_torch cannot take, and why; nothing is compiled.
+    """Lists the layers and operations of a torch.nn.Module that yolk.from_torch does not support. Compiles nothing.
 
         report = yolk.check(module)
         report.ok, report.problems      # [(where, what, why), ...]
         print(report)
 
-    Raises BadInput for what is no module.
+    Raises BadInput if `module` is no module.
     """
     _torch()
     from .checking import report_of

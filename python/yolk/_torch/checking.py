@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch.fx's graph of a module, and what in it cannot go."""
+"""Traces a module with torch.fx, and finds the parts that are not supported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .modules import rule_of
 from .tables import ATTRIBUTES, FUNCTIONS, METHODS
 
 _CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
-WHOLE = "whole"  # the name under which a graph of one layer calls that layer
+WHOLE = "whole"  # what _whole() names the module
 _SIZES = {"size", "dim", "numel", "shape", "ndim", "dtype", "device", "is_cuda"}
 _IN_PLACE = {operator.iadd, operator.isub, operator.imul, operator.itruediv}
 _CHECKS = {torch._assert, torch.fx._symbolic_trace._assert_is_none}
@@ -30,14 +30,13 @@ _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class Problem(NamedTuple):
-    where: str  # a module's name, with the line of the program for operations
+    where: str  # the module's name; for operations also the line
     what: str  # the layer or the operation
     why: str
 
 
 class Report:
-    """What yolk.check found: `ok`, `problems` as (where, what, why), `notes` on what is otherwise than in training."""
-
+    """What yolk.check found: `ok`; `problems`, each (where, what, why); `notes` on layers that act as in eval()."""
     def __init__(self, name: str) -> None:
         self.name = name
         self.problems: list[Problem] = []
@@ -53,7 +52,11 @@ class Report:
             self.problems.append(problem)
 
     def __repr__(self) -> str:
-        lines = [f"{self.name} " + ("can go." if self.ok else f"cannot go: {len(self.problems)} of its parts cannot.")]
+        lines = [
+            f"{self.name}: " +
+            ("everything is supported."
+             if self.ok else f"{len(self.problems)} part{'s are' if len(self.problems) > 1 else ' is'} not supported.")
+        ]
         lines += [f"  {where}: {what}: {why}" for where, what, why in self.problems]
         lines += [f"  note: {where}: {what} {why}" for where, what, why in self.notes]
         return "\n".join(lines)
@@ -88,7 +91,7 @@ class _Tracer(torch.fx.Tracer):
         return node
 
     def iter(self, obj: torch.fx.Proxy) -> Any:
-        """`a, b = x.shape`: as many parts as the program takes."""
+        """`a, b = x.shape`: yields as many parts as the statement unpacks."""
         frame = _users_frame()
         if frame is not None:
             for step in dis.get_instructions(frame.f_code):
@@ -113,7 +116,7 @@ def _line(frame: types.FrameType | None) -> str:
 
 
 def _raised_at(reason: BaseException) -> str:
-    """The last line that is neither torch's nor ours."""
+    """The innermost line outside torch and Yolk."""
     for frame in reversed(traceback.extract_tb(reason.__traceback__)):
         if not _is_ours(frame.filename):
             return f" ({os.path.basename(frame.filename)}:{frame.lineno})"
@@ -122,9 +125,9 @@ def _raised_at(reason: BaseException) -> str:
 
 def _why_not_traced(reason: BaseException) -> str:
     if isinstance(reason, torch.fx.proxy.TraceError):
-        return ("its forward chooses by a value that is not known while it is traced (if, while, and, or, for, len()); use "
-                "torch.where, or a shape that is written down")
-    return f"its forward cannot be traced: {type(reason).__name__}: {reason}"
+        return ("forward branches on, or loops over, a value that is unknown during tracing (if, while, and, or, for, "
+                "len()); use torch.where, or a fixed shape")
+    return f"torch.fx cannot trace forward: {type(reason).__name__}: {reason}"
 
 
 def _check_values(module: nn.Module, report: Report) -> None:
@@ -132,16 +135,21 @@ def _check_values(module: nn.Module, report: Report) -> None:
         for name, value in all_of:
             where = name or "module"
             if isinstance(value, nn.parameter.UninitializedTensorMixin):
-                report.add(where, kind, "has no shape yet: call the module once, with torch")
+                report.add(where, kind, "has no shape yet; call the module once in torch")
             elif value.device.type == "meta":
-                report.add(where, kind, "is on the device meta, and has no values: module.to_empty(device='cpu'), then load it")
+                report.add(
+                    where, kind,
+                    "is on the meta device and has no values; call module.to_empty(device='cpu') and load the weights")
             elif value.device.type != "cpu":
-                report.add(where, kind, f"is on {value.device}: give module.cpu(); Yolk moves it to its own device")
+                report.add(
+                    where, kind,
+                    f"is on {value.device}; call module.cpu() first, and Yolk copies the weights to its own device")
             elif value.is_sparse or value.is_quantized:
-                report.add(where, kind, "is sparse or quantized; dense numbers are needed")
+                report.add(where, kind, "is sparse or quantized; only dense tensors are supported")
             elif kind == "parameter" and (not value.is_floating_point() or value.numel() == 0):
-                report.add(where, kind, f"has the dtype {value.dtype} and the shape {tuple(value.shape)}; real numbers, at "
-                           "least one, are needed")
+                report.add(
+                    where, kind, f"has dtype {value.dtype} and shape {tuple(value.shape)}; a parameter must be a "
+                    "floating-point tensor with at least one element")
 
 
 def modules_of(module: nn.Module) -> dict[str, nn.Module]:
@@ -149,14 +157,14 @@ def modules_of(module: nn.Module) -> dict[str, nn.Module]:
 
 
 def _check_module(name: str, module: nn.Module, report: Report) -> None:
-    """A module that torch.fx leaves whole, and those within."""
+    """A module that torch.fx does not trace into, and the modules inside it."""
     known = set(map(id, module.parameters()))
     for inner, one in module.named_modules(prefix=name):
         inner = inner or "module"
         rule = rule_of(one)
         if rule is None:
             if not isinstance(one, _CONTAINERS):
-                report.add(inner, type(one).__name__, "there is no rule for this layer; write it with torch's functions")
+                report.add(inner, type(one).__name__, "this layer is not supported; write it with torch's functions")
             continue
         why = rule.refuse(one)
         if why:
@@ -165,7 +173,8 @@ def _check_module(name: str, module: nn.Module, report: Report) -> None:
             report.notes.append(Problem(inner, type(one).__name__, rule.note))
         weight = getattr(one, "weight", None)
         if isinstance(weight, torch.Tensor) and id(weight) not in known:
-            report.add(inner, type(one).__name__, "its weight is computed from others (a parametrization): remove it first")
+            report.add(inner,
+                       type(one).__name__, "a parametrization computes its weight; remove the parametrization first")
 
 
 def _place(node: torch.fx.Node) -> str:
@@ -201,44 +210,50 @@ def _check_graph(module: nn.Module, graph: torch.fx.Graph, report: Report) -> No
 
 
 def _check_in_place(node: torch.fx.Node, modules: dict[str, nn.Module], report: Report) -> None:
-    """Values of a graph never change; a new one may stand for an old one that nobody uses any more."""
+    """Values of a graph never change. An in-place operation is fine if nothing reads its operand afterwards."""
     changes = node.op == "call_method" and node.target.endswith("_") and not node.target.endswith("__")
     changes |= node.op == "call_module" and getattr(modules[node.target], "inplace", False)
     changes |= node.op == "call_function" and (node.kwargs.get("inplace") is True or node.target in _IN_PLACE)
     if changes and node.args and isinstance(node.args[0], torch.fx.Node):
         order = {one: index for index, one in enumerate(node.graph.nodes)}
         if any(order[user] > order[node] for user in node.args[0].users):
-            report.add(_place(node), str(node.name), "changes its operand in place, and that is used again: write x = f(x)")
+            report.add(_place(node), str(node.name),
+                       "modifies its operand in place, and the operand is used again; write x = f(x)")
 
 
 def _check_call(node: torch.fx.Node, report: Report) -> None:
     if node.op == "call_method":
         if node.target not in METHODS:
-            report.add(_place(node), f"Tensor.{node.target}", "there is no rule for this method")
+            report.add(_place(node), f"Tensor.{node.target}", "this method is not supported")
     elif node.target is getattr:
         if node.args[1] not in ATTRIBUTES:
-            report.add(_place(node), f"Tensor.{node.args[1]}", "there is no rule for this attribute")
+            report.add(_place(node), f"Tensor.{node.args[1]}", "this attribute is not supported")
     elif node.target not in FUNCTIONS:
         name = getattr(node.target, "__name__", str(node.target))
-        home = (getattr(node.target, "__module__", "") or "torch").replace("_operator", "operator").replace("._C._", ".")
-        report.add(_place(node), f"{home}.{name.removeprefix('fft_')}", "there is no rule for this function")
+        home = (getattr(node.target, "__module__", "") or "torch").replace("_operator",
+                                                                           "operator").replace("._C._", ".")
+        report.add(_place(node), f"{home}.{name.removeprefix('fft_')}", "this function is not supported")
 
 
 def _given(module: nn.Module, inputs: Any) -> tuple[list[str], dict[str, Any]]:
-    """Names of forward's arguments that are given, and the values of the others."""
+    """The names of the arguments that each call passes, and the defaults of the others."""
     kinds = inspect.Parameter
-    signature = [one for one in inspect.signature(module.forward).parameters.values()
-                 if one.kind not in (kinds.VAR_KEYWORD, kinds.VAR_POSITIONAL)]
+    signature = [
+        one for one in inspect.signature(module.forward).parameters.values()
+        if one.kind not in (kinds.VAR_KEYWORD, kinds.VAR_POSITIONAL)
+    ]
     names = [one.name for one in signature]
     wanted = [one.name for one in signature if one.default is kinds.empty] if inputs is None else list(inputs)
     if unknown := [name for name in wanted if name not in names]:
         raise BadInput(f"inputs names {', '.join(map(repr, unknown))}; forward takes {', '.join(names) or 'nothing'}.")
-    return [name for name in names if name in wanted], {one.name: one.default for one in signature
-                                                        if one.name not in wanted and one.default is not kinds.empty}
+    return [name for name in names if name in wanted], {
+        one.name: one.default
+        for one in signature if one.name not in wanted and one.default is not kinds.empty
+    }
 
 
 def report_of(module: Any, inputs: Any = None) -> tuple[Report, torch.fx.Graph | None]:
-    """What cannot go; and the graph, where there is one."""
+    """The report, and the graph if tracing succeeded."""
     if not isinstance(module, nn.Module):
         raise BadInput(f"{module!r} is no torch.nn.Module.")
     report = Report(type(module).__name__)
@@ -250,20 +265,23 @@ def report_of(module: Any, inputs: Any = None) -> tuple[Report, torch.fx.Graph |
         graph = _whole(module, names) if whole else _pruned(tracer.trace(module, concrete_args=fixed), names, report)
     except Exception as reason:  # the user's forward ran
         where = (tracer.failed_in or "forward") + _raised_at(reason)
-        report.add(where, type(module).__name__ if tracer.failed_in is None else type(
-            module.get_submodule(tracer.failed_in)).__name__, _why_not_traced(reason))
+        report.add(
+            where,
+            type(module).__name__
+            if tracer.failed_in is None else type(module.get_submodule(tracer.failed_in)).__name__,
+            _why_not_traced(reason))
         for name, one in module.named_modules():
             if type(one).__module__.startswith("torch.nn") and not isinstance(one, _CONTAINERS):
                 _check_module(name, one, report)
         return report, None
     _check_graph(module, graph, report)
     if not any(node.op == "placeholder" for node in graph.nodes):
-        report.add("forward", type(module).__name__, "it takes no input")
+        report.add("forward", type(module).__name__, "forward takes no input")
     return report, graph
 
 
 def _pruned(graph: torch.fx.Graph, names: list[str], report: Report) -> torch.fx.Graph:
-    """Without the arguments that have their defaults, and torch.fx's checks of those."""
+    """Removes arguments that keep their defaults, and the checks that torch.fx adds for them."""
     for node in reversed(graph.nodes):
         if node.target in _CHECKS:
             checked = node.all_input_nodes
@@ -274,14 +292,14 @@ def _pruned(graph: torch.fx.Graph, names: list[str], report: Report) -> torch.fx
     for node in list(graph.nodes):
         if node.op == "placeholder" and node.target not in names:
             if node.users:
-                report.add("forward", str(node.target), "arguments by * and ** are not there")
+                report.add("forward", str(node.target), "*args and **kwargs are not supported")
             else:
                 graph.erase_node(node)
     return graph
 
 
 def _whole(module: nn.Module, names: list[str]) -> torch.fx.Graph:
-    """A graph of one call of a module that goes as a whole."""
+    """A graph with one call of a module that torch.fx does not trace into."""
     graph = torch.fx.Graph()
     graph.output(graph.call_module(WHOLE, tuple(graph.placeholder(name) for name in names)))
     return graph

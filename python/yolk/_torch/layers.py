@@ -28,10 +28,15 @@ def bilinear(a: Any, b: Any, weight: Any, bias: Any = None) -> Any:
     return result if bias is None else result + bias
 
 
-def embedding(ids: Any, weight: Any, padding_idx: Any = None, max_norm: Any = None, norm_type: float = 2.0,
-              scale_grad_by_freq: bool = False, sparse: bool = False) -> Any:
+def embedding(ids: Any,
+              weight: Any,
+              padding_idx: Any = None,
+              max_norm: Any = None,
+              norm_type: float = 2.0,
+              scale_grad_by_freq: bool = False,
+              sparse: bool = False) -> Any:
     if max_norm is not None:
-        raise Unsupported("max_norm changes the table while it is read")
+        raise Unsupported("max_norm modifies the table in forward")
     shape = list(extents(ids))
     found = ops.embedding(weight, reshape(ids, [-1]) if len(shape) != 1 else ids)
     return found if len(shape) == 1 else reshape(found, [*shape, extents(weight)[1]])
@@ -68,10 +73,16 @@ def group_norm(x: Any, num_groups: int, weight: Any = None, bias: Any = None, ep
     return result if bias is None else result + _per_channel(bias, len(shape))
 
 
-def batch_norm(x: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
-               momentum: float = 0.1, eps: float = 1e-5) -> Any:
+def batch_norm(x: Any,
+               running_mean: Any,
+               running_var: Any,
+               weight: Any = None,
+               bias: Any = None,
+               training: bool = False,
+               momentum: float = 0.1,
+               eps: float = 1e-5) -> Any:
     if running_mean is None:
-        raise Unsupported("BatchNorm without running statistics depends on what else is in the batch")
+        raise Unsupported("BatchNorm without running statistics is not supported; use LayerNorm or GroupNorm")
     rank = max(2, len(extents(x)))
     scale = 1.0 / np.sqrt(np.asarray(running_var, np.float32) + np.float32(eps))
     result = (x - _constant(running_mean, rank)) * _constant(scale, rank)
@@ -88,16 +99,22 @@ def dropout(x: Any, p: float = 0.5, training: bool = True, inplace: bool = False
     return x
 
 
-def attention(q: Any, k: Any, v: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
-              scale: float | None = None, enable_gqa: bool = False) -> Any:
+def attention(q: Any,
+              k: Any,
+              v: Any,
+              attn_mask: Any = None,
+              dropout_p: float = 0.0,
+              is_causal: bool = False,
+              scale: float | None = None,
+              enable_gqa: bool = False) -> Any:
     if enable_gqa:
-        raise Unsupported("enable_gqa=True; repeat the keys and values")
+        raise Unsupported("enable_gqa is not supported; repeat the keys and values")
     if scale is not None:
         q = q * (scale * math.sqrt(extents(q)[-1]))
     rows, columns = extents(q)[-2], extents(k)[-2]
     if attn_mask is None and (not is_causal or rows == columns):
         return ops.attention(q, k, v, is_causal)
-    # Torch's causal mask begins at the first key, Yolk's ends at the last.
+    # Torch aligns a causal mask that is not square to the first key, Yolk to the last.
     added = np.where(np.tril(np.ones((rows, columns))), 0.0, -np.inf).astype(np.float32) if is_causal else attn_mask
     return attention_weights(q, k, added) @ v
 
@@ -112,7 +129,12 @@ def _each(value: Any, count: int) -> tuple[int, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (int(value), ) * count
 
 
-def windows(x: Any, kernel: tuple, stride: tuple, padding: Any, dilation: tuple, value: float = 0.0) -> tuple[list, tuple]:
+def windows(x: Any,
+            kernel: tuple,
+            stride: tuple,
+            padding: Any,
+            dilation: tuple,
+            value: float = 0.0) -> tuple[list, tuple]:
     """Of [N, C, *space]: x under each place of the kernel, [N, C, *out] each, and the extents `out`."""
     count = len(kernel)
     before, after = padding
@@ -124,8 +146,10 @@ def windows(x: Any, kernel: tuple, stride: tuple, padding: Any, dilation: tuple,
         raise Unsupported(f"the kernel {kernel} is larger than its input {space}")
     parts = []
     for place in itertools.product(*(range(extent) for extent in kernel)):
-        cuts = [slice(place[i] * dilation[i], place[i] * dilation[i] + stride[i] * (out[i] - 1) + 1, stride[i])
-                for i in range(count)]
+        cuts = [
+            slice(place[i] * dilation[i], place[i] * dilation[i] + stride[i] * (out[i] - 1) + 1, stride[i])
+            for i in range(count)
+        ]
         parts.append(x[(slice(None), slice(None), *cuts)])
     return parts, out
 
@@ -140,9 +164,14 @@ def _padding(padding: Any, kernel: tuple, dilation: tuple) -> tuple:
     return both, both
 
 
-def convolution(x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+def convolution(x: Any,
+                weight: Any,
+                bias: Any = None,
+                stride: Any = 1,
+                padding: Any = 0,
+                dilation: Any = 1,
                 groups: int = 1) -> Any:
-    """A linear layer over the windows' values; weight [out, in / groups, *kernel], or as a matrix and that shape."""
+    """A linear layer over the windows. weight: [out, in / groups, *kernel], or (matrix, that shape)."""
     weight, shape = weight if isinstance(weight, tuple) else (weight, extents(weight))
     kernel = shape[2:]
     count = len(kernel)
@@ -177,11 +206,15 @@ def _pooled(x: Any, count: int, kernel_size: Any, stride: Any, padding: Any, dil
 
 
 def max_pool(count: int) -> Any:
-
-    def pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+    def pool(x: Any,
+             kernel_size: Any,
+             stride: Any = None,
+             padding: Any = 0,
+             dilation: Any = 1,
+             ceil_mode: bool = False,
              return_indices: bool = False) -> Any:
         if ceil_mode or return_indices:
-            raise Unsupported("ceil_mode and return_indices of max_pool")
+            raise Unsupported("ceil_mode and return_indices are not supported")
         parts, single = _pooled(x, count, kernel_size, stride, padding, dilation, -3.0e38)
         result = parts[0]
         for part in parts[1:]:
@@ -192,11 +225,15 @@ def max_pool(count: int) -> Any:
 
 
 def avg_pool(count: int) -> Any:
-
-    def pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-             count_include_pad: bool = True, divisor_override: Any = None) -> Any:
+    def pool(x: Any,
+             kernel_size: Any,
+             stride: Any = None,
+             padding: Any = 0,
+             ceil_mode: bool = False,
+             count_include_pad: bool = True,
+             divisor_override: Any = None) -> Any:
         if ceil_mode or (not count_include_pad and any(_each(padding, count))):
-            raise Unsupported("ceil_mode and count_include_pad=False of avg_pool")
+            raise Unsupported("ceil_mode and count_include_pad=False are not supported")
         parts, single = _pooled(x, count, kernel_size, stride, padding, 1, 0.0)
         result = parts[0]
         for part in parts[1:]:
@@ -208,12 +245,12 @@ def avg_pool(count: int) -> Any:
 
 
 def adaptive_avg_pool(count: int) -> Any:
-
     def pool(x: Any, output_size: Any) -> Any:
         space = extents(x)[-count:]
         wanted = [have if one is None else one for have, one in zip(space, _each(output_size, count))]
         if any(have % one for have, one in zip(space, wanted)):
-            raise Unsupported(f"adaptive pooling of {space} to {tuple(wanted)}, which does not divide it")
+            raise Unsupported(
+                f"adaptive pooling from {space} to {tuple(wanted)} is not supported; the sizes must divide")
         kernel = tuple(have // one for have, one in zip(space, wanted))
         if all(one == 1 for one in wanted):
             return ops.mean(x, list(range(len(extents(x)) - count, len(extents(x)))), True)

@@ -24,7 +24,7 @@ from .values import has_traced, is_traced, plain, reshape, to_tensor
 
 
 def _used(module: nn.Module, graph: torch.fx.Graph) -> set[int]:
-    """The identities of the parameters that the graph takes."""
+    """The identities of the parameters that the graph uses."""
     used: set[int] = set()
     modules = modules_of(module)
     for node in graph.nodes:
@@ -36,7 +36,7 @@ def _used(module: nn.Module, graph: torch.fx.Graph) -> set[int]:
 
 
 def _groups(module: nn.Module, graph: torch.fx.Graph) -> dict[int, tuple[str, nn.Parameter, Hyperfunction]]:
-    """A group for each parameter that is used, by its identity: what layers share is one. Its value is the parameter."""
+    """A parameter group for each parameter that the graph uses, by identity, so that layers may share one."""
     groups = {}
     used = _used(module, graph)
     for name, value in module.named_parameters():
@@ -51,20 +51,19 @@ def _groups(module: nn.Module, graph: torch.fx.Graph) -> dict[int, tuple[str, nn
 
 class Forward:
     """Runs a module's graph over traced values."""
-
     def __init__(self, module: nn.Module, graph: torch.fx.Graph) -> None:
         self.module, self.graph = module, graph
         self.names = [node.target for node in graph.nodes if node.op == "placeholder"]
         self.groups = _groups(module, graph)
-        self.outputs: Any = None  # where the values of the last run go, as numbers within what the module returned
+        self.outputs: Any = None  # the structure of the last output, with a number in place of each traced value
         self._modules = modules_of(module)
 
     def matrix(self, value: Any) -> Any:
-        """A parameter of two axes or more: [first axis, all others], and its shape."""
+        """A parameter as a matrix, [first axis, all other axes], and its own shape."""
         return self._value(value), tuple(value.shape)
 
     def parameter(self, value: Any) -> Any:
-        """A parameter in its shape; None stays."""
+        """A parameter in its own shape. None stays None."""
         if value is None:
             return None
         traced = self._value(value)
@@ -73,24 +72,26 @@ class Forward:
     def _value(self, value: Any) -> Any:
         group = self.groups.get(id(value))
         if group is None:
-            raise Unsupported("a weight that is no parameter of the module (a parametrization): remove it first")
+            raise Unsupported(
+                "a weight is not a parameter of the module; if a parametrization computes it, remove that first"
+            )
         return group[2]()
 
     def constant(self, value: Any) -> Any:
         return plain(value)
 
     def call(self, module: nn.Module, *arguments: Any, **named: Any) -> Any:
-        """A layer that goes as a whole."""
+        """Applies the rule of a module."""
         rule = rule_of(module)
         if rule is None:
-            raise Unsupported(f"there is no rule for the layer {type(module).__name__}")
+            raise Unsupported(f"the layer {type(module).__name__} is not supported")
         return rule.apply(self, module, *arguments, **named)
 
     def activation(self, function: Any, x: Any) -> Any:
         if isinstance(function, nn.Module):
             return self.call(function, x)
         if function not in FUNCTIONS:
-            raise Unsupported(f"there is no rule for the activation {function!r}")
+            raise Unsupported(f"the activation {function!r} is not supported")
         return FUNCTIONS[function](x)
 
     def __call__(self, inputs: Any) -> Any:
@@ -101,7 +102,7 @@ class Forward:
         leaves: list[Any] = []
         self.outputs = _numbered(result, leaves)
         if not leaves:
-            raise Unsupported("The module's result does not depend on what it is given.")
+            raise Unsupported("The module's output does not depend on its inputs.")
         return _core.operations.pack({str(index): leaf for index, leaf in enumerate(leaves)})
 
     def run(self, inputs: Any) -> Any:
@@ -161,8 +162,7 @@ def _numbered(result: Any, leaves: list[Any]) -> Any:
 
 
 class _Fixed:
-    """A part of the result that is no traced value."""
-
+    """A part of the output that is not traced."""
     def __init__(self, value: Any) -> None:
         self.value = value
 
@@ -178,7 +178,7 @@ def _filled(structure: Any, values: Any) -> Any:
 
 
 def _array(value: Any, what: str) -> Any:
-    """Tensors and arrays as fp32; what else an example may hold stays."""
+    """Tensors and arrays become fp32 arrays. Anything else stays as it is."""
     if isinstance(value, (torch.Tensor, np.ndarray)) or hasattr(value, "__dlpack__"):
         return as_float32(value, what)
     if isinstance(value, dict):
@@ -189,18 +189,19 @@ def _array(value: Any, what: str) -> Any:
 
 
 def loss_metric(given: Any) -> Any:
-    """A torch loss, a module or a function of torch.nn.functional, as a metric: higher is better."""
+    """A torch loss as a metric: its negative, since higher is better."""
     if isinstance(given, _core.Metric):
         return given
     if isinstance(given, nn.Module):
         report, graph = report_of(given)
         if graph is None or not report.ok:
-            raise Unsupported(f"The loss cannot go. {report}")
+            raise Unsupported(f"The loss is not supported. {report}")
         if any(True for _ in given.parameters()):
-            raise Unsupported("The loss has parameters; make it a part of the module, with the loss as its result.")
+            raise Unsupported(
+                "The loss has parameters. Make it part of the module, so that the module returns the loss.")
         run = Forward(given, graph)
         if len(run.names) != 2:
-            raise BadInput(f"The loss takes {', '.join(run.names)}; a prediction and what is expected are needed.")
+            raise BadInput(f"The loss takes {', '.join(run.names)}; it must take a prediction and a target.")
         return _core.make_metric(lambda x, y: -run.run(dict(zip(run.names, (x, y)))), type(given).__name__, True)
     if given in FUNCTIONS:
         return _core.make_metric(lambda x, y: -FUNCTIONS[given](x, y), given.__name__, True)
@@ -208,13 +209,18 @@ def loss_metric(given: Any) -> Any:
 
 
 class Network(System):
-    """A torch.nn.Module as a system, with the module's own weights; `module` has those that training found.
+    """A torch.nn.Module as a system. Training changes the weights of `module` itself.
 
-    An example is one call of the module and what is expected of it: (inputs, expected), with the batch as the module takes
-    it. Inputs are a tensor, a tuple of them, or a dict by the names of forward's arguments; a DataLoader gives such pairs.
+    An example is one call of the module and its target: (inputs, expected). `inputs` is a tensor, a tuple of tensors, or
+    a dict by the names of forward's arguments, with the batch dimension that the module takes. A DataLoader yields
+    such pairs.
     """
-
-    def __init__(self, module: Any, *, inputs: Any = None, name: str | None = None, seed: int = 1,
+    def __init__(self,
+                 module: Any,
+                 *,
+                 inputs: Any = None,
+                 name: str | None = None,
+                 seed: int = 1,
                  device: Any = None) -> None:
         report, graph = report_of(module, inputs)
         if graph is None or not report.ok:
@@ -230,7 +236,7 @@ class Network(System):
             self.add(function)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """What the module returns: torch tensors where it is given some, NumPy's arrays else. A scalar is an array [1]."""
+        """Calls the module. Returns torch tensors if an input is one, else NumPy arrays. A scalar has the shape [1]."""
         inputs = self._named(arguments, named)
         found = self._raw.call({key: _array(value, key) for key, value in inputs.items()})
         structure = self._forward.outputs
@@ -242,43 +248,52 @@ class Network(System):
     def _named(self, arguments: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
         names = self._forward.names
         if len(arguments) > len(names) or set(names[len(arguments):]) != set(named):
-            raise BadInput(f"{self.name} takes {', '.join(names)}; {len(arguments)} by position and "
-                           f"{', '.join(named) or 'none'} by name were given.")
+            raise BadInput(
+                f"{self.name} takes {', '.join(names)}; the call has {len(arguments)} positional arguments and "
+                f"{', '.join(named) or 'none'} by name.")
         return {**dict(zip(names, arguments)), **named}
 
     def _examples(self, examples: Iterable[Any]) -> list[Any]:
         if isinstance(examples, (str, torch.Tensor, np.ndarray)):
-            raise BadInput("The examples are one array; a list of pairs (inputs, expected) is needed: [(x, y)].")
+            raise BadInput("The examples are a single array. Pass a list of pairs (inputs, expected): [(x, y)].")
         found = []
         for index, one in enumerate(examples):
             if not isinstance(one, (tuple, list)) or len(one) != 2:
-                raise BadInput(f"Example {index} is a {type(one).__name__}; a pair (inputs, expected) is needed.")
+                raise BadInput(f"Example {index} is a {type(one).__name__}; it must be a pair (inputs, expected).")
             inputs, expected = one
             if isinstance(inputs, dict):
                 named = self._named((), inputs)
-            elif isinstance(inputs, (tuple, list)) and len(inputs) == len(self._forward.names) and not all(
-                    isinstance(part, (int, float)) for part in inputs):
+            elif isinstance(inputs, (tuple, list)) and len(inputs) == len(
+                    self._forward.names) and not all(isinstance(part, (int, float)) for part in inputs):
                 named = self._named(inputs, {})
             else:
                 named = self._named((inputs, ), {})
-            found.append(({key: _array(value, f"'{key}' of example {index}") for key, value in named.items()},
-                          _array(expected, f"what example {index} expects")))
+            found.append(({key: _array(value, f"'{key}' of example {index}")
+                           for key, value in named.items()}, _array(expected, f"what example {index} expects")))
         return found
 
     def evaluate(self, examples: Iterable[Any], metric: Any) -> Outcome:
-        """reward, per_example and predictions. metric: yolk.metrics, a torch loss (its negative counts), or a function."""
+        """reward, per_example and predictions. metric: a yolk metric, a torch loss (negated), or a function."""
         return super().evaluate(self._examples(examples), loss_metric(metric))
 
-    def evaluate_population(self, candidates: Sequence[dict[str, Any]], examples: Iterable[Any], metric: Any) -> Outcome:
+    def evaluate_population(self, candidates: Sequence[dict[str, Any]], examples: Iterable[Any],
+                            metric: Any) -> Outcome:
         """The rewards of candidates (parameters by their names in the module), all at once on the device."""
         shaped = [{key: _flat(value, key) for key, value in one.items()} for one in candidates]
         return super().evaluate_population(shaped, self._examples(examples), loss_metric(metric))
 
-    def optimize(self, examples: Iterable[Any], metric: Any, *, held_out: Iterable[Any] | None = None,
+    def optimize(self,
+                 examples: Iterable[Any],
+                 metric: Any,
+                 *,
+                 held_out: Iterable[Any] | None = None,
                  **settings: Any) -> Outcome:
-        """Trains the module's weights and writes them into it. Settings as in System.optimize; examples are batches.
+        """Trains the weights and writes them into the module. Takes the settings of System.optimize.
 
-        metric  a torch loss, a module or a function of torch.nn.functional, whose negative counts; or what System takes
+        examples  batches: pairs (inputs, expected)
+        metric    a torch loss (a module, or a function of torch.nn.functional), which is negated; or any yolk metric
+
+        Afterwards the module has the best weights found. If training raises, the module keeps its weights.
         """
         others = None if held_out is None else self._examples(held_out)
         outcome = super().optimize(self._examples(examples), loss_metric(metric), held_out=others, **settings)
@@ -287,34 +302,34 @@ class Network(System):
         return outcome
 
     def ablate(self, examples: Iterable[Any], metric: Any, how: str = "zero", seed: int = 1) -> list[dict[str, Any]]:
-        """What each parameter is worth: "zero", "reset", "freeze" or "perturb"."""
+        """Measures how much each parameter contributes: "zero", "reset", "freeze" or "perturb"."""
         return super().ablate(self._examples(examples), loss_metric(metric), how, seed)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """All parameters by their names in the module, arrays in their shapes; copies."""
+        """Copies of all parameters as arrays, by their names in the module."""
         shapes = {name: tuple(value.shape) for name, value, _ in self._forward.groups.values()}
         return {name: value.reshape(shapes[name]) for name, value in super().parameters.items()}
 
     def set(self, name: str, value: Any) -> None:
-        """Puts values in place of a parameter, here and in the module."""
+        """Sets a parameter, also in the module."""
         super().set(name, _flat(value, name))
         self.write_back()
 
     def load(self, file: Any) -> None:
-        """Puts a file's values into the parameters, here and in the module."""
+        """Loads all parameters from a file, also into the module."""
         super().load(file)
         self.write_back()
 
     def write_back(self) -> None:
-        """Puts the system's values into the module's parameters. `optimize` has done it."""
+        """Copies the weights into the module. `optimize` does this itself."""
         found = self.parameters
         with torch.no_grad():
             for name, value, _ in self._forward.groups.values():
                 value.copy_(to_tensor(found[name]).reshape(value.shape))
 
     def read(self) -> None:
-        """Takes the values of the module's parameters, after torch has changed them."""
+        """Copies the weights from the module, after torch has changed them."""
         for name, value, _ in self._forward.groups.values():
             super().set(name, _flat(value, name))
 

@@ -96,4 +96,4 @@ def layer(net: Any, module: Any, x: Any, h: Any = None) -> Any:
 
 
 def refuse_layer(module: Any) -> str | None:
-    return "proj_size is not there" if getattr(module, "proj_size", 0) else None
+    return "proj_size is not supported" if getattr(module, "proj_size", 0) else None

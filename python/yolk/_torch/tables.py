@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of torch's functions, methods and modules go, and as what."""
+"""The supported functions, methods and attributes of torch, and what implements them here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .values import taken
 
 
 def _ignoring(function: Callable[..., Any]) -> Callable[..., Any]:
-    """One operand; `out` and such are torch's."""
+    """Takes one operand, and ignores torch's keywords such as `out`."""
     return lambda x, **_: function(x)
 
 
@@ -42,10 +42,10 @@ BINARY = {
 SHAPES = {
     "reshape": tensors.view, "flatten": tensors.flatten, "unflatten": tensors.unflatten, "squeeze": tensors.squeeze,
     "unsqueeze": tensors.unsqueeze, "permute": tensors.permute, "transpose": tensors.transpose,
-    "swapaxes": tensors.transpose, "t": tensors.t, "movedim": tensors.movedim, "cat": tensors.cat, "concat": tensors.cat,
-    "concatenate": tensors.cat, "stack": tensors.stack, "split": tensors.split, "chunk": tensors.chunk,
-    "unbind": tensors.unbind, "select": tensors.select, "narrow": tensors.narrow, "flip": tensors.flip,
-    "index_select": tensors.index_select, "broadcast_to": tensors.expand, "numel": tensors.numel,
+    "swapaxes": tensors.transpose, "t": tensors.t, "movedim": tensors.movedim, "cat": tensors.cat,
+    "concat": tensors.cat, "concatenate": tensors.cat, "stack": tensors.stack, "split": tensors.split,
+    "chunk": tensors.chunk, "unbind": tensors.unbind, "select": tensors.select, "narrow": tensors.narrow,
+    "flip": tensors.flip, "index_select": tensors.index_select, "broadcast_to": tensors.expand, "numel": tensors.numel,
     "tril": tensors.tril, "triu": tensors.triu, "zeros_like": tensors.like(torch.zeros),
     "ones_like": tensors.like(torch.ones), "full_like": tensors.full_like, "clone": tensors.same,
 }
@@ -56,14 +56,15 @@ REDUCTIONS = {
     "softmax": activations.softmax, "log_softmax": activations.log_softmax,
 }
 OTHERS = {"clamp": tensors.clamp, "clip": tensors.clamp, "masked_fill": tensors.masked_fill, "addmm": tensors.addmm}
-# Methods that functions of torch's do not have, or have in another form.
+# Methods without a function of the same name, or with other arguments.
 METHODS = {
-    "view": tensors.view, "expand": tensors.expand, "repeat": tensors.repeat, "size": tensors.size, "to": tensors.converted,
-    "dim": lambda x: len(x.shape), "type_as": tensors.same, "contiguous": tensors.same, "detach": ops.stop_gradient,
-    "float": tensors.same, "double": tensors.same, "half": tensors.same, "cpu": tensors.same, "long": tensors.whole,
-    "int": tensors.whole, "bool": tensors.truth, "view_as": lambda x, y: tensors.view(x, *y.shape),
-    "expand_as": lambda x, y: tensors.expand(x, *y.shape), "reshape_as": lambda x, y: tensors.view(x, *y.shape),
-    "masked_fill_": tensors.masked_fill, "where": lambda a, condition, b: ops.where(condition, a, b),
+    "view": tensors.view, "expand": tensors.expand, "repeat": tensors.repeat, "size": tensors.size,
+    "to": tensors.converted, "dim": lambda x: len(x.shape), "type_as": tensors.same, "contiguous": tensors.same,
+    "detach": ops.stop_gradient, "float": tensors.same, "double": tensors.same, "half": tensors.same,
+    "cpu": tensors.same, "long": tensors.whole, "int": tensors.whole, "bool": tensors.truth,
+    "view_as": lambda x, y: tensors.view(x, *y.shape), "expand_as": lambda x, y: tensors.expand(x, *y.shape),
+    "reshape_as": lambda x, y: tensors.view(x, *y.shape), "masked_fill_": tensors.masked_fill,
+    "where": lambda a, condition, b: ops.where(condition, a, b),
 }
 
 
@@ -89,23 +90,33 @@ def _functionals() -> dict[Any, Callable[..., Any]]:
 
 
 def _functions() -> dict[Any, Callable[..., Any]]:
-    table = {getattr(torch, name): _ignoring(function) for name, function in ELEMENTWISE.items() if hasattr(torch, name)}
+    table = {
+        getattr(torch, name): _ignoring(function)
+        for name, function in ELEMENTWISE.items() if hasattr(torch, name)
+    }
     for group in (BINARY, SHAPES, REDUCTIONS, OTHERS):
         table |= {getattr(torch, name): function for name, function in group.items() if hasattr(torch, name)}
     table |= _functionals() | losses.functions()
     table[torch.where] = tensors.where
     for name in ("add", "sub", "mul", "truediv", "matmul", "neg", "abs", "eq", "ne", "lt", "le", "gt", "ge"):
         table[getattr(operator, name)] = getattr(operator, name)
-    table |= {operator.pow: tensors.power, operator.floordiv: tensors.floor_divide, operator.mod: tensors.remainder,
-              operator.iadd: operator.add, operator.isub: operator.sub, operator.imul: operator.mul,
-              operator.itruediv: operator.truediv, operator.getitem: taken, operator.and_: tensors.logical_and,
-              operator.or_: tensors.logical_or, operator.invert: tensors.logical_not, operator.pos: tensors.same}
+    table |= {
+        operator.pow: tensors.power, operator.floordiv: tensors.floor_divide, operator.mod: tensors.remainder,
+        operator.iadd: operator.add, operator.isub: operator.sub, operator.imul: operator.mul,
+        operator.itruediv: operator.truediv, operator.getitem: taken, operator.and_: tensors.logical_and,
+        operator.or_: tensors.logical_or, operator.invert: tensors.logical_not, operator.pos: tensors.same
+    }
     return table
 
 
 FUNCTIONS = _functions()
-METHODS = {**ELEMENTWISE, **BINARY, **SHAPES, **REDUCTIONS, **OTHERS, **METHODS,
-           **{f"{name}_": BINARY[name] for name in ("add", "sub", "mul", "div")}}
-ATTRIBUTES = {"shape": lambda x: torch.Size(x.shape), "ndim": lambda x: len(x.shape), "T": tensors.t,
-              "mT": lambda x: tensors.transpose(x, -1, -2), "dtype": lambda x: torch.float32,
-              "device": lambda x: torch.device("cpu"), "is_cuda": lambda x: False}
+METHODS = {
+    **ELEMENTWISE, **BINARY, **SHAPES, **REDUCTIONS, **OTHERS, **METHODS,
+    **{f"{name}_": BINARY[name]
+       for name in ("add", "sub", "mul", "div")}
+}
+ATTRIBUTES = {
+    "shape": lambda x: torch.Size(x.shape), "ndim": lambda x: len(x.shape), "T": tensors.t,
+    "mT": lambda x: tensors.transpose(x, -1, -2), "dtype": lambda x: torch.float32,
+    "device": lambda x: torch.device("cpu"), "is_cuda": lambda x: False
+}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch's functions of tensors over traced values: arithmetic, shapes, reductions. Arguments are called as torch's are."""
+"""torch's arithmetic, shape functions and reductions over traced values. Arguments have torch's names."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def truncated(x: Any) -> Any:
 
 def div(a: Any, b: Any, *, rounding_mode: str | None = None) -> Any:
     quotient = a / b
-    return quotient if rounding_mode is None else ops.floor(quotient) if rounding_mode == "floor" else truncated(quotient)
+    return quotient if rounding_mode is None else ops.floor(quotient) if rounding_mode == "floor" else truncated(
+        quotient)
 
 
 def floor_divide(a: Any, b: Any) -> Any:
@@ -49,7 +50,7 @@ def remainder(a: Any, b: Any) -> Any:
 
 
 def power(x: Any, exponent: Any) -> Any:
-    """Small whole exponents are products, which hold for what is negative, too."""
+    """Small integer exponents become products, which are right for negative bases."""
     if isinstance(exponent, (int, float)) and exponent in (1, 2, 3, 4):
         result = x
         for _ in range(int(exponent) - 1):
@@ -83,7 +84,7 @@ def logical_or(a: Any, b: Any) -> Any:
 
 def where(condition: Any, a: Any = None, b: Any = None) -> Any:
     if a is None:
-        raise Unsupported("torch.where with a condition alone gives a shape that depends on data")
+        raise Unsupported("the shape of torch.where(condition) depends on data")
     return ops.where(condition, a, b)
 
 
@@ -169,7 +170,7 @@ def norm(x: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any 
     if p in (1, 1.0):
         return ops.sum(abs(x), axes, keepdim)
     if p not in (2, 2.0, "fro", None):
-        raise Unsupported(f"the norm of p={p!r}; 1 and 2 are there")
+        raise Unsupported(f"the norm with p={p!r} is not supported; use 1 or 2")
     return ops.sqrt(ops.sum(x * x, axes, keepdim))
 
 
@@ -281,7 +282,7 @@ def unbind(x: Any, dim: int = 0) -> Any:
 
 
 def ops_index_axis(x: Any, index: int, dim: int) -> Any:
-    return x[(slice(None),) * axis_of(dim, len(extents(x))) + (index,)]
+    return x[(slice(None), ) * axis_of(dim, len(extents(x))) + (index, )]
 
 
 def select(x: Any, dim: int, index: int) -> Any:
@@ -289,7 +290,7 @@ def select(x: Any, dim: int, index: int) -> Any:
 
 
 def narrow(x: Any, dim: int, start: int, length: int) -> Any:
-    return x[(slice(None),) * axis_of(dim, len(extents(x))) + (slice(start, start + length),)]
+    return x[(slice(None), ) * axis_of(dim, len(extents(x))) + (slice(start, start + length), )]
 
 
 def flip(x: Any, *dims: Any) -> Any:
@@ -304,13 +305,13 @@ def index_select(x: Any, dim: int, index: Any) -> Any:
 
 def pad(x: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
     if mode != "constant":
-        raise Unsupported(f"padding by mode={mode!r}; \"constant\" is there")
+        raise Unsupported(f"mode={mode!r} is not supported; use \"constant\"")
     rank = len(extents(x))
     before, after = [0] * rank, [0] * rank
     for index in range(len(pad) // 2):
         before[rank - 1 - index], after[rank - 1 - index] = pad[2 * index], pad[2 * index + 1]
     if min(before + after) < 0:
-        raise Unsupported("padding by less than 0; slice it")
+        raise Unsupported("negative padding is not supported; use a slice")
     return ops.pad(x, before, after, 0.0 if value is None else float(value))
 
 

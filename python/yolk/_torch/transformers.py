@@ -16,7 +16,7 @@ from .values import extents, is_traced, plain, reshape
 
 def refuse_attention(module: Any) -> str | None:
     if module.bias_k is not None or module.add_zero_attn:
-        return "add_bias_kv and add_zero_attn are not there"
+        return "add_bias_kv and add_zero_attn are not supported"
     return None
 
 
@@ -48,7 +48,7 @@ def _heads(x: Any, heads: int) -> Any:
 
 
 def _added(mask: Any) -> Any:
-    """A mask as what is added to scores: truth values forbid, numbers are added. A traced one is numbers."""
+    """A mask in additive form: True becomes -inf. A traced mask is taken as numbers."""
     if isinstance(mask, torch.Tensor):
         if mask.dtype == torch.bool:
             return np.where(np.asarray(plain(mask)) != 0, -np.inf, 0.0).astype(np.float32)
@@ -72,8 +72,15 @@ def _mask(batch: int, rows: int, columns: int, heads: int, key_padding_mask: Any
     return padding if added is None else padding + added
 
 
-def multi_head(net: Any, module: Any, query: Any, key: Any, value: Any, key_padding_mask: Any = None,
-               need_weights: bool = True, attn_mask: Any = None, average_attn_weights: bool = True,
+def multi_head(net: Any,
+               module: Any,
+               query: Any,
+               key: Any,
+               value: Any,
+               key_padding_mask: Any = None,
+               need_weights: bool = True,
+               attn_mask: Any = None,
+               average_attn_weights: bool = True,
                is_causal: bool = False) -> tuple:
     batched = len(extents(query)) == 3
     same = query is key and key is value
@@ -106,7 +113,11 @@ def multi_head(net: Any, module: Any, query: Any, key: Any, value: Any, key_padd
     return result if first else ops.transpose(result, [1, 0, 2]), weights
 
 
-def encoder_layer(net: Any, module: Any, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None,
+def encoder_layer(net: Any,
+                  module: Any,
+                  src: Any,
+                  src_mask: Any = None,
+                  src_key_padding_mask: Any = None,
                   is_causal: bool = False) -> Any:
     def attend(x: Any) -> Any:
         return multi_head(net, module.self_attn, x, x, x, src_key_padding_mask, False, src_mask)[0]
@@ -121,7 +132,11 @@ def encoder_layer(net: Any, module: Any, src: Any, src_mask: Any = None, src_key
     return net.call(module.norm2, src + forward(src))
 
 
-def encoder(net: Any, module: Any, src: Any, mask: Any = None, src_key_padding_mask: Any = None,
+def encoder(net: Any,
+            module: Any,
+            src: Any,
+            mask: Any = None,
+            src_key_padding_mask: Any = None,
             is_causal: Any = None) -> Any:
     for one in module.layers:
         src = net.call(one, src, mask, src_key_padding_mask)

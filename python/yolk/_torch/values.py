@@ -31,7 +31,7 @@ def has_traced(value: Any) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """Tensors as arrays (numbers where they have no axis), in nests, too. What else there is stays."""
+    """Tensors become arrays, or numbers if they have no axis; also inside lists and tuples."""
     if isinstance(value, torch.Tensor):
         array = as_float32(value, "A constant of the module")
         return float(array) if array.ndim == 0 else array
@@ -54,7 +54,7 @@ def extents(x: Any) -> tuple[int, ...]:
 
 
 def reshape(x: Any, shape: Any) -> Any:
-    """With at most one -1. A scalar of torch's is an array of one value."""
+    """The shape may have one -1. A torch scalar becomes an array of one value."""
     shape = [int(extent) for extent in shape]
     if -1 in shape:
         known = -int(np.prod(shape, dtype=np.int64))
@@ -79,12 +79,13 @@ def taken(x: Any, key: Any) -> Any:
         return x[key]
     parts = list(key) if isinstance(key, tuple) else [key]
     if any(isinstance(part, (bool, np.ndarray)) and np.asarray(part).dtype == bool for part in parts):
-        raise Unsupported("indexing by a mask gives a shape that depends on data; use torch.where")
+        raise Unsupported("the shape of x[mask] depends on data; use torch.where")
     arrays = [index for index, part in enumerate(parts) if is_traced(part) or isinstance(part, (np.ndarray, list))]
     if arrays:
         before = parts[:arrays[0]]
         if len(arrays) > 1 or len(parts) > arrays[0] + 1 or any(part != slice(None) for part in before):
-            raise Unsupported("indexing by tensors together with other indices is not there; use torch.gather's forms")
+            raise Unsupported(
+                "only one index may be a tensor, and no other index may follow it; use torch.index_select")
         return ops.gather(x, parts[arrays[0]], len(before))
     result = ops_index(x, tuple(part for part in parts if part is not None))
     if None not in parts:
