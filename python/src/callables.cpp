@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "at_once.hpp"
 #include "yolk/internal/hyper/foreign_code.hpp"
 
 namespace yolk::python {
@@ -18,6 +19,7 @@ std::unique_ptr<nb::python_error> first_raised;  // under raised_guard
 
 thread_local int InsideBody::depth_ = 0;
 thread_local bool InsideBody::has_lock_ = false;
+thread_local bool KeptHere::here_ = false;
 
 void let_host_calls_have_the_lock() {
     hyper::wait_for_host_calls_through([](const std::function<void()>& wait) {
@@ -58,7 +60,7 @@ std::string words_of(const nb::python_error& raised) {
 
 Error error_of_raised(nb::python_error& raised) {
     Error error = failed_work("{}", words_of(raised));
-    remember_raised(std::move(raised));
+    KeptHere::is_on() ? keep_raised(std::move(raised)) : remember_raised(std::move(raised));
     return error;
 }
 
