@@ -6,9 +6,10 @@
 #include <mutex>
 #include <utility>
 
+#include "at_once.hpp"
+#include "errors.hpp"
 #include "yolk/internal/hyper/foreign_code.hpp"
 
-#include "errors.hpp"
 namespace yolk::python {
 namespace {
 
@@ -21,6 +22,7 @@ std::unique_ptr<nb::python_error> first_raised;  // under raised_guard
 
 thread_local int InsideBody::depth_ = 0;
 thread_local bool InsideBody::has_lock_ = false;
+thread_local bool KeptHere::here_ = false;
 
 void let_host_calls_have_the_lock() {
     hyper::wait_for_host_calls_through([](const std::function<void()>& wait) {
@@ -71,7 +73,7 @@ std::string words_of(const nb::python_error& raised) {
 Error error_of_raised(nb::python_error& raised) {
     Error error = failed_work("{}", words_of(raised));
     if (!raised.matches(PyExc_Exception)) error.kind = ErrorKind::Cancelled;  // Ctrl-C, or an exit
-    remember_raised(std::move(raised));
+    KeptHere::is_on() ? keep_raised(std::move(raised)) : remember_raised(std::move(raised));
     return error;
 }
 

@@ -92,9 +92,24 @@ class Callback {
     std::unique_ptr<nanobind::python_error> raised_;
 };
 
+/// While one is alive with `here`, what Python code raises in this thread is kept for this thread alone (keep_raised in
+/// at_once.hpp): its work calls users' functions nowhere else. With false it is remembered as ever.
+class KeptHere {
+   public:
+    explicit KeptHere(bool here) noexcept : before_(std::exchange(here_, here)) {}
+    ~KeptHere() { here_ = before_; }
+    KeptHere(const KeptHere&) = delete;
+    KeptHere& operator=(const KeptHere&) = delete;
+    [[nodiscard]] static bool is_on() noexcept { return here_; }
+
+   private:
+    static thread_local bool here_;
+    bool before_;
+};
+
 /// "TypeError: the words". Needs the interpreter's lock.
 [[nodiscard]] std::string words_of(const nanobind::python_error& raised);
-/// The same as an error, and the exception is remembered. Needs the interpreter's lock.
+/// The same as an error, and the exception is remembered, or kept (KeptHere). Needs the interpreter's lock.
 [[nodiscard]] Error error_of_raised(nanobind::python_error& raised);
 
 }  // namespace yolk::python

@@ -116,18 +116,21 @@ nb::list python_values(const std::vector<h::Value>& values) {
     return all;
 }
 
-/// Work of a graph without the interpreter's lock; what a host function raised comes out as it was raised.
+/// Work of a graph without the interpreter's lock; what a host function raised comes out as it was raised. `here`: they
+/// run in this thread alone.
 template <class Work>
-auto run(Work work) {
-    forget_raised();
+auto run(bool here, Work work) {
+    static_cast<void>(take_kept());
+    if (!here) forget_raised();
     std::optional<decltype(work())> result;
     {
         const Interruptible interruptible;
         const WithoutLock released;
+        const KeptHere kept_here(here);
         result = work();
     }
-    if (!*result)
-        if (auto raised = take_raised()) throw nb::python_error(std::move(*raised));
+    if (const auto raised = here ? take_kept() : take_raised(); raised && !*result)
+        throw nb::python_error(std::move(*raised));
     Interruptible::raise_if_requested();
     return unwrap(std::move(*result));
 }
@@ -136,7 +139,7 @@ auto run(Work work) {
 nb::list call_graph(const RawGraph& raw, const nb::list& inputs, const nb::list& parameters, h::Memo* memo,
                     std::uint32_t threads) {
     const h::GraphArguments arguments = arguments_of(*raw.graph, inputs, parameters);
-    return python_values(run([&]() -> Result<std::vector<h::Value>> {
+    return python_values(run(threads == 0, [&]() -> Result<std::vector<h::Value>> {
         if (memo != nullptr) return h::call(*raw.graph, arguments, *memo);
         if (threads == 0) return h::call(*raw.graph, arguments);
         YOLK_TRY(h::HostPool pool, h::HostPool::create({.threads = threads}));
@@ -179,7 +182,7 @@ class PythonWalk {
     nb::list step() {
         const auto lock = alone();
         check_there("step()");
-        return python_values(run([&] { return walk_.step(); }));
+        return python_values(run(true, [&] { return walk_.step(); }));
     }
     void skip(const nb::list& results) {
         const auto lock = alone();

@@ -67,6 +67,7 @@ class PythonSystem {
         {
             const Interruptible interruptible;
             const WithoutLock released;
+            const KeptHere others_too(false);
             std::unique_lock lock(one_at_a_time_, std::try_to_lock);
             if (!lock.owns_lock() && InsideBody::any()) {
                 result = bad_input("A function of a running system called that system, which would wait for itself.");

@@ -267,3 +267,25 @@ def test_host_functions_that_raise_in_a_graph():
         with pytest.raises(LookupError, match="mine") as caught:
             call(1.0)
         assert ends_in(caught.value, 'raise LookupError("mine")')
+
+
+def test_threads_get_their_own_exceptions():
+    def fails(x):
+        time.sleep(0.001)
+        raise LookupError(x)
+
+    graph = yolk.trace(yolk.host_function(stand_in=0.0, name="fails")(fails), 1.0)
+    found = {}
+
+    def work(number):
+        for _ in range(20):
+            with pytest.raises(LookupError) as caught:
+                graph(number)
+            found.setdefault(number, set()).add(caught.value.args[0])
+
+    threads = [threading.Thread(target=work, args=(float(number),)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {float(number): {float(number)} for number in range(6)}

@@ -61,6 +61,8 @@ class Graph:
     def with_parameters(self, values: Mapping[str, Any]) -> Graph:
         """The graph with other parameters: arrays, texts, dataclasses of numbers, by the hyperfunctions' names."""
         known = [name for name, *_ in self._raw.parameters()]
+        if not isinstance(values, Mapping):
+            raise BadInput(f"with_parameters: {values!r}; a dict of values by the hyperfunctions' names is needed.")
         for name in values:
             if name not in known:
                 raise BadInput(f"{self._called()} has no parameter '{name}'; it has {', '.join(known) or 'none'}.")
