@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "errors.hpp"
+#include "yolk/internal/hyper/foreign_code.hpp"
+
 namespace yolk::python {
 namespace {
 
@@ -18,6 +20,15 @@ std::unique_ptr<nb::python_error> first_raised;  // under raised_guard
 }  // namespace
 
 thread_local int InsideBody::depth_ = 0;
+thread_local bool InsideBody::has_lock_ = false;
+
+void let_host_calls_have_the_lock() {
+    hyper::wait_for_host_calls_through([](const std::function<void()>& wait) {
+        if (!InsideBody::has_lock()) return wait();
+        const WithoutLock released;
+        wait();
+    });
+}
 
 Kept keep(nb::object object) {
     return {new nb::object(std::move(object)), [](nb::object* kept) {
@@ -52,9 +63,13 @@ void raise_from(const Error& error, std::unique_ptr<nb::python_error> cause) {
     throw nb::python_error();
 }
 
-Error error_of_raised(nb::python_error& raised) {
+std::string words_of(const nb::python_error& raised) {
     const std::string type = nb::str(raised.type().attr("__name__")).c_str();
-    Error error = failed_work("{}: {}", type, nb::str(raised.value()).c_str());
+    return type + ": " + nb::str(raised.value()).c_str();
+}
+
+Error error_of_raised(nb::python_error& raised) {
+    Error error = failed_work("{}", words_of(raised));
     if (!raised.matches(PyExc_Exception)) error.kind = ErrorKind::Cancelled;  // Ctrl-C, or an exit
     remember_raised(std::move(raised));
     return error;

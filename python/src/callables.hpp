@@ -17,18 +17,42 @@ namespace yolk::python {
 using Kept = std::shared_ptr<nanobind::object>;
 [[nodiscard]] Kept keep(nanobind::object object);
 
-/// While one is alive, this thread is in a Python function that the library called.
+/// While one is alive, this thread is in a Python function that the library called, and has the interpreter's lock.
 class InsideBody {
    public:
-    InsideBody() noexcept { ++depth_; }
-    ~InsideBody() { --depth_; }
+    InsideBody() noexcept : had_lock_(std::exchange(has_lock_, true)) { ++depth_; }
+    ~InsideBody() {
+        --depth_;
+        has_lock_ = had_lock_;
+    }
     InsideBody(const InsideBody&) = delete;
     InsideBody& operator=(const InsideBody&) = delete;
     [[nodiscard]] static bool any() noexcept { return depth_ > 0; }
+    /// Whether this thread is in such a function and has not let the lock go since (WithoutLock).
+    [[nodiscard]] static bool has_lock() noexcept { return has_lock_; }
 
    private:
+    friend class WithoutLock;
     static thread_local int depth_;
+    static thread_local bool has_lock_;
+    bool had_lock_;
 };
+
+/// The interpreter's lock is let go while it lives: around work of the library that calls Python functions.
+class WithoutLock {
+   public:
+    WithoutLock() noexcept : had_lock_(std::exchange(InsideBody::has_lock_, false)) {}
+    ~WithoutLock() { InsideBody::has_lock_ = had_lock_; }
+    WithoutLock(const WithoutLock&) = delete;
+    WithoutLock& operator=(const WithoutLock&) = delete;
+
+   private:
+    nanobind::gil_scoped_release released_{};
+    bool had_lock_;
+};
+
+/// Host calls that a function waits for while it is traced need the lock that its thread has.
+void let_host_calls_have_the_lock();
 
 /// The first exception that Python code raised since the last forget_raised(): what comes out of the library is an
 /// error with its words, and users get the exception itself, with its traceback.
@@ -68,7 +92,9 @@ class Callback {
     std::unique_ptr<nanobind::python_error> raised_;
 };
 
-/// "TypeError: the words", and the exception is remembered. Needs the interpreter's lock.
+/// "TypeError: the words". Needs the interpreter's lock.
+[[nodiscard]] std::string words_of(const nanobind::python_error& raised);
+/// The same as an error, and the exception is remembered. Needs the interpreter's lock.
 [[nodiscard]] Error error_of_raised(nanobind::python_error& raised);
 
 }  // namespace yolk::python

@@ -24,6 +24,8 @@ void translate_errors() {
         } catch (const Raised& raised) {
             const nb::object type = nb::module_::import_("yolk.errors").attr(class_of(raised.error().kind));
             PyErr_SetString(type.ptr(), raised.error().message.c_str());
+        } catch (const nb::cast_error&) {
+            PyErr_SetString(PyExc_TypeError, "An argument is of another type than those that are taken there.");
         }
     });
 }

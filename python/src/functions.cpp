@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "at_once.hpp"
 #include "callables.hpp"
 #include "errors.hpp"
 #include "options.hpp"
@@ -75,7 +76,9 @@ auto with_lock(Call call) -> decltype(call()) {
     try {
         return call();
     } catch (nb::python_error& raised) {
-        throw std::runtime_error(error_of_raised(raised).message);
+        std::string message = words_of(raised);
+        keep_raised(std::move(raised));
+        throw std::runtime_error(message);
     }
 }
 
@@ -143,16 +146,25 @@ h::AnyHyperfunction make_function(const std::string& name, const nb::dict& param
 }  // namespace
 
 void bind_functions(nb::module_& module) {
-    nb::class_<h::AnyHyperfunction>(module, "Function", "What @yolk.hyperfunction makes.")
-        .def_static("make", &make_function, nb::arg("name"), nb::arg("parameters"), nb::arg("body"), nb::arg("arity"),
-                    nb::arg("optimize"), nb::arg("host").none(), nb::arg("stand_in").none())
+    nb::class_<h::AnyHyperfunction> c(module, "Function", "What @yolk.hyperfunction makes.");
+    AtOnce(c).def("call", [](const h::AnyHyperfunction& f, nb::args operands) {
+        std::vector<Traced> all;
+        for (const nb::handle operand : operands) all.push_back(traced_of(operand));
+        return f(std::span<const Traced>(all), python_line());
+    });
+    c.def_static("make", &make_function, nb::arg("name"), nb::arg("parameters"), nb::arg("body"), nb::arg("arity"),
+                 nb::arg("optimize"), nb::arg("host").none(), nb::arg("stand_in").none())
         .def_prop_ro("name", [](const h::AnyHyperfunction& f) { return f.name(); })
-        .def("call",
-             [](const h::AnyHyperfunction& f, nb::args operands) {
-                 std::vector<Traced> all;
-                 for (const nb::handle operand : operands) all.push_back(traced_of(operand));
-                 return f(std::span<const Traced>(all), python_line());
-             })
+        .def_prop_ro("arity", [](const h::AnyHyperfunction& f) { return f.parts().arity; })
+        .def_prop_ro("first",
+                     [](const h::AnyHyperfunction& f) -> nb::object {
+                         const h::AnyHyperfunction::Parts& parts = f.parts();
+                         if (!parts.spec.has_parameters()) return nb::none();
+                         if (parts.spec.is_text) return nb::cast(parts.text);
+                         const bool is_unset = parts.spec.fields.empty() && parts.values.values().empty();
+                         constexpr std::uint64_t kSeed = 1;  // of yolk.System
+                         return python_of(is_unset ? h::initial_weights(parts.spec, kSeed) : parts.values);
+                     })
         .def("call_with", [](const h::AnyHyperfunction& f, nb::handle parameters, nb::args operands) {
             const h::Value values =
                 f.parts().spec.has_parameters() ? value_of(parameters, "The parameters") : h::Value(h::Tensor());
@@ -161,9 +173,10 @@ void bind_functions(nb::module_& module) {
             forget_raised();
             std::optional<Result<h::Value>> result;
             {
-                const nb::gil_scoped_release released;
+                const WithoutLock released;
                 result = f.call_with(values, all);
             }
+            if (const auto kept = take_kept(); kept && !*result) throw nb::python_error(std::move(*kept));
             if (!*result)
                 if (auto raised = take_raised()) throw nb::python_error(std::move(*raised));
             return python_of(unwrap(std::move(*result)));

@@ -2,9 +2,11 @@
 // yolk._core: the library, as the Python files of the package use it. Users see those.
 #include <nanobind/nanobind.h>
 
+#include "callables.hpp"
 #include "devices.hpp"
 #include "errors.hpp"
 #include "evolution.hpp"
+#include "graphs.hpp"
 #include "interrupt.hpp"
 #include "prompts.hpp"
 #include "systems.hpp"
@@ -16,11 +18,13 @@ NB_MODULE(_core, module) {
     nanobind::set_leak_warnings(false);
     module.attr("__version__") = YOLK_VERSION;
     yolk::python::translate_errors();
+    yolk::python::let_host_calls_have_the_lock();
     yolk::python::bind_devices(module);
     yolk::python::bind_training(module);
     yolk::python::bind_evolution(module);
     yolk::python::bind_traced(module);
     yolk::python::bind_functions(module);
+    yolk::python::bind_graphs(module);
     yolk::python::bind_metrics(module);
     yolk::python::bind_systems(module);
     yolk::python::bind_prompts(module);

@@ -16,6 +16,7 @@
 #include "callables.hpp"
 #include "devices.hpp"
 #include "errors.hpp"
+#include "graphs.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "prompts.hpp"
@@ -42,7 +43,7 @@ class PythonSystem {
         : system_(std::in_place, name, over(keep(std::move(function))), seed) {}
     /// Its threads may be about to drop an object of Python's, for which they need the lock.
     ~PythonSystem() {
-        const nb::gil_scoped_release released;
+        const WithoutLock released;
         system_.reset();
     }
     PythonSystem(const PythonSystem&) = delete;
@@ -65,7 +66,7 @@ class PythonSystem {
         std::optional<decltype(work(std::declval<h::System&>()))> result;
         {
             const Interruptible interruptible;
-            const nb::gil_scoped_release released;
+            const WithoutLock released;
             std::unique_lock lock(one_at_a_time_, std::try_to_lock);
             if (!lock.owns_lock() && InsideBody::any()) {
                 result = bad_input("A function of a running system called that system, which would wait for itself.");
@@ -307,14 +308,22 @@ nb::dict parameters_of(PythonSystem& system) {
     return found;
 }
 
-std::string graph_of(PythonSystem& system, nb::handle inputs, const std::string& how) {
+/// The graph for these inputs, and the values of its parameters by the hyperfunctions' names.
+nb::tuple graph_of(PythonSystem& system, nb::handle inputs) {
     const h::Example example{inputs_of(inputs), h::Value()};
-    return system.run([&](h::System& s) -> Result<std::string> {
-        YOLK_TRY(const h::TracedExample traced, s.trace(example));
-        if (how == "svg") return h::to_svg(traced.graph);
-        if (how == "dot") return h::to_dot(traced.graph);
-        return h::to_text(traced.graph);
+    RawGraph raw;
+    h::TracedExample traced = system.run([&](h::System& s) -> Result<h::TracedExample> {
+        YOLK_TRY(h::TracedExample found, s.trace(example));
+        for (const h::ParameterGroup& group : s.parameters().groups()) {
+            // Populations vary numbers; texts are the same for all candidates.
+            if (group.spec.optimize && !group.spec.is_text) raw.varying.push_back(group.spec.name);
+        }
+        return found;
     });
+    nb::dict values;
+    for (const auto& [id, group] : traced.graph.parameters) values[group.c_str()] = python_of(traced.values[id.value]);
+    raw.graph = std::make_shared<const h::Graph>(std::move(traced.graph));
+    return nb::make_tuple(nb::cast(std::move(raw)), values);
 }
 
 nb::list ablate_system(PythonSystem& system, nb::handle examples, const h::Metric& metric, const std::string& how,
@@ -424,7 +433,7 @@ void bind_systems(nb::module_& module) {
             });
         },
         nb::arg("model"), nb::arg("tag"));
-    c.def("graph", &graph_of, nb::arg("inputs"), nb::arg("how"));
+    c.def("graph", &graph_of, nb::arg("inputs"));
     c.def("ablate", &ablate_system, nb::arg("examples"), nb::arg("metric"), nb::arg("how"), nb::arg("seed"));
     c.def(
         "use_device",

@@ -14,9 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "at_once.hpp"
+#include "control.hpp"
 #include "errors.hpp"
 #include "values.hpp"
-#include "yolk/internal/hyper/control.hpp"
+#include "yolk/internal/hyper/foreign_code.hpp"
 #include "yolk/internal/hyper/traced_layers.hpp"
 
 namespace yolk::python {
@@ -52,8 +54,9 @@ Traced reduced(nb::handle x, nb::handle axis, bool keepdims) {
     Dimensions dimensions;
     if (axis.is_none()) {
         for (std::size_t i = 0; i < value.shape().rank(); ++i) dimensions.push_back(static_cast<std::int64_t>(i));
-    } else {
-        dimensions = nb::cast<Dimensions>(axis);
+    } else if (!nb::try_cast(axis, dimensions)) {
+        throw Raised(
+            bad_input("axis is {}; a whole number, several of them, or None is needed.", nb::repr(axis).c_str()));
     }
     return kSeveral(value, dimensions, keepdims, python_line());
 }
@@ -117,14 +120,6 @@ Traced taken(const Traced& x, nb::handle key) {
     return value;
 }
 
-[[noreturn]] void refuse_use(const char* what, const char* instead) {
-    PyErr_SetString(
-        nb::module_::import_("yolk.errors").attr("Untraceable").ptr(),
-        (std::string(what) + " a traced value is not possible: the graph would hold for this example only. " + instead)
-            .c_str());
-    throw nb::python_error();
-}
-
 std::vector<Traced> all_of(nb::handle list) {
     std::vector<Traced> all;
     for (const nb::handle one : list) all.push_back(traced_of(one));
@@ -149,7 +144,7 @@ Traced same_as(const Traced& a, const Traced& b) {
     return is_text(a) ? h::match(a, b, h::Match::Equal, python_line()) : h::equal_to(a, b, python_line());
 }
 
-void bind_operators(nb::class_<Traced>& c) {
+void bind_operators(AtOnce<nb::class_<Traced>> c) {
     const auto operators = [&c](const char* name, const char* reversed, auto apply) {
         c.def(name,
               [apply](const Traced& a, nb::handle b) { return apply(a, h::Located(traced_of(b), python_line())); });
@@ -188,33 +183,7 @@ void bind_operators(nb::class_<Traced>& c) {
     });
 }
 
-void bind_refusals(nb::class_<Traced>& c) {
-    c.def("__bool__", [](const Traced&) -> bool {
-        refuse_use("Choosing by", "Use yolk.where(condition, a, b), or `&`, `|` and `~` in place of and, or and not.");
-    });
-    c.def("__float__",
-          [](const Traced&) -> double { refuse_use("A float of", "Keep it traced, or use a host function."); });
-    c.def("__int__",
-          [](const Traced&) -> std::int64_t { refuse_use("An int of", "Keep it traced, or use a host function."); });
-    c.def("__index__", [](const Traced&) -> std::int64_t {
-        refuse_use("Indexing by", "Index a traced value by it, or use yolk.gather.");
-    });
-    c.def("__str__", [](const Traced&) -> std::string {
-        refuse_use("A text of", "Use yolk.format(\"... {} ...\", value), which writes it when the graph runs.");
-    });
-    c.def("__format__", [](const Traced&, nb::handle) -> std::string {
-        refuse_use("A text of", "Use yolk.format(\"... {} ...\", value), which writes it when the graph runs.");
-    });
-    c.def("__contains__",
-          [](const Traced&, nb::handle) -> bool { refuse_use("`in` on", "Use yolk.contains(text, word) for texts."); });
-    c.def("__array__", [](const Traced&, nb::args, nb::kwargs) -> nb::object {
-        refuse_use("A NumPy array of", "Use yolk's functions of the same names, or a host function.");
-    });
-    c.attr("__hash__") = nb::none();
-    c.attr("__array_ufunc__") = nb::none();
-}
-
-void bind_shapes(nb::module_& m, nb::class_<Traced>& c) {
+void bind_shapes(AtOnce<nb::module_> m, AtOnce<nb::class_<Traced>> c) {
     c.def_prop_ro("shape", [](const Traced& x) { return nb::tuple(nb::cast(shape_of(x))); });
     c.def_prop_ro("ndim", [](const Traced& x) { return x.shape().rank(); });
     c.def_prop_ro("T", [](const Traced& x) { return h::transpose(x, python_line()); });
@@ -281,7 +250,7 @@ void bind_shapes(nb::module_& m, nb::class_<Traced>& c) {
         nb::arg("x"), nb::arg("ids"), nb::arg("axis") = 0);
 }
 
-void bind_elementwise(nb::module_& m) {
+void bind_elementwise(AtOnce<nb::module_> m) {
     m.def("absolute", &unary<&h::absolute>);
     m.def("sqrt", &unary<&h::sqrt>);
     m.def("rsqrt", &unary<&h::rsqrt>);
@@ -316,7 +285,7 @@ void bind_elementwise(nb::module_& m) {
         nb::arg("x"), nb::arg("low"), nb::arg("high"));
 }
 
-void bind_reductions(nb::module_& m) {
+void bind_reductions(AtOnce<nb::module_> m) {
     const auto reduction = [&m](const char* name, auto function) {
         m.def(name, function, nb::arg("x"), nb::arg("axis").none() = nb::none(), nb::arg("keepdims") = false);
     };
@@ -344,7 +313,7 @@ std::optional<Traced> optional_of(nb::handle object) {
     return traced_of(object);
 }
 
-void bind_layers_and_texts(nb::module_& m) {
+void bind_layers_and_texts(AtOnce<nb::module_> m) {
     m.def(
         "layer_norm",
         [](nb::handle x, nb::handle scale, nb::handle shift, double epsilon) {
@@ -391,7 +360,6 @@ void bind_layers_and_texts(nb::module_& m) {
             return h::item(traced_of(list), traced_of(index), std::nullopt, python_line());
         },
         nb::arg("list"), nb::arg("index"));
-    m.def("stop_gradient", &unary<&h::stop_gradient>, nb::arg("x"));
 }
 
 }  // namespace
@@ -409,21 +377,30 @@ h::Line python_line() {
 }
 
 Traced traced_of(nb::handle object) {
-    if (nb::isinstance<Traced>(object)) return nb::cast<Traced>(object);
+    if (nb::isinstance<Traced>(object)) {
+        const Traced& operand = nb::cast<const Traced&>(object);
+        check_operand(operand);
+        return operand;
+    }
     return Traced(value_of(object, "The operand"));
 }
 
 void bind_traced(nb::module_& module) {
     nb::class_<Traced> c(module, "Traced",
                          "A value under the tracer: what is done with it becomes equations of a graph.");
-    bind_operators(c);
+    bind_operators(AtOnce(c));
     bind_refusals(c);
-    c.def("__repr__", [](const Traced& x) { return "<yolk.Traced " + h::to_string(x.type()) + ">"; });
+    c.def("__repr__", [](const Traced& x) {
+        const h::Value* value = h::literal_of(x);
+        return "<yolk.Traced " + h::to_string(x.type()) + (value ? " " + h::to_string(*value) : std::string()) + ">";
+    });
     nb::module_ operations = module.def_submodule("operations", "Operations on traced values, by NumPy's names.");
-    bind_shapes(operations, c);
-    bind_elementwise(operations);
-    bind_reductions(operations);
-    bind_layers_and_texts(operations);
+    bind_shapes(AtOnce(operations), AtOnce(c));
+    bind_elementwise(AtOnce(operations));
+    bind_reductions(AtOnce(operations));
+    bind_layers_and_texts(AtOnce(operations));
+    bind_control(operations);
+    bind_named_operations(operations);
 }
 
 }  // namespace yolk::python

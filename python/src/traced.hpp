@@ -13,6 +13,9 @@ namespace yolk::python {
 /// A traced value as it is; anything else as a literal. Throws Raised for what is no value.
 [[nodiscard]] hyper::Traced traced_of(nanobind::handle object);
 
+/// Raises yolk.Untraceable: "`what` a traced value is not possible: ... `instead`".
+[[noreturn]] void refuse_use(const char* what, const char* instead);
+void bind_refusals(nanobind::class_<hyper::Traced>& c);
 void bind_traced(nanobind::module_& module);
 
 }  // namespace yolk::python

@@ -9,22 +9,28 @@
 """
 
 from . import errors, gepa, metrics, models, operations
-from ._core import Device, Metric, __version__
+from ._core import Device, Equation, Memo, Metric, __version__
+from ._custom import Custom, custom
 from ._devices import devices
 from ._evolution import Evolution, Members
+from ._graph import Graph, Walk, trace
 from ._history import History
 from ._models import model_call
 from ._parameters import Matrix, Text, Vector, knob
 from ._policy import Policy
 from ._system import Hyperfunction, Outcome, System, host_function, hyperfunction, metric
 from ._training import Run, environments, evaluate, replay, train
+from ._transforms import (Collected, as_call, batch, collect, dce, fold, folded_outputs, inject, inline_calls, memoize,
+                          pullback, pushforward, sched, weighted, with_static_inputs)
 from .errors import (BadInput, Cancelled, DeviceLost, DriverError, Error, Failed, FileError, OutOfMemory, Unsupported,
                      Untraceable)
 from .operations import *  # noqa: F401,F403
 
 __all__ = [
-    "BadInput", "Cancelled", "Device", "DeviceLost", "DriverError", "Error", "Evolution", "Failed", "FileError",
-    "History", "Hyperfunction", "Matrix", "Members", "Metric", "OutOfMemory", "Outcome", "Policy", "Run", "System", "Text",
-    "Unsupported", "Untraceable", "Vector", "__version__", "devices", "environments", "errors", "evaluate", "gepa", "host_function",
-    "hyperfunction", "knob", "metric", "metrics", "model_call", "models", "operations", "replay", "train",
+    "BadInput", "Cancelled", "Collected", "Custom", "Device", "DeviceLost", "DriverError", "Equation", "Error", "Evolution",
+    "Failed", "FileError", "Graph", "History", "Hyperfunction", "Matrix", "Members", "Memo", "Metric", "OutOfMemory",
+    "Outcome", "Policy", "Run", "System", "Text", "Unsupported", "Untraceable", "Vector", "Walk", "__version__", "as_call",
+    "batch", "collect", "custom", "dce", "devices", "environments", "errors", "evaluate", "fold", "folded_outputs", "gepa",
+    "host_function", "hyperfunction", "inject", "inline_calls", "knob", "memoize", "metric", "metrics", "model_call", "models",
+    "operations", "pullback", "pushforward", "replay", "sched", "trace", "train", "weighted", "with_static_inputs",
 ]

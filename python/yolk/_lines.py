@@ -3,11 +3,18 @@ import os
 import sys
 
 _OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_is_ours: "dict[str, bool]" = {}  # by file, as code objects name it
 
 
 def of_caller() -> "tuple[str, int]":
     """File and line of the nearest frame that is not Yolk's own."""
     frame = sys._getframe(1)
-    while frame is not None and os.path.abspath(frame.f_code.co_filename).startswith(_OURS):
+    while frame is not None:
+        file = frame.f_code.co_filename
+        ours = _is_ours.get(file)
+        if ours is None:
+            ours = _is_ours[file] = os.path.abspath(file).startswith(_OURS)
+        if not ours:
+            return file, frame.f_lineno
         frame = frame.f_back
-    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    return "", 0

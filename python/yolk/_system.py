@@ -10,6 +10,8 @@ from typing import Any
 
 from . import _core
 from ._coroutines import finished
+from ._custom import Calls, Rules, called, packed as _packed
+from ._graph import Graph, from_raw
 from ._history import History
 from ._parameters import Fields, described
 from ._prompts import PromptSearch
@@ -18,7 +20,7 @@ from .errors import BadInput
 Example = tuple  # (inputs by name, what is expected)
 
 
-class Hyperfunction:
+class Hyperfunction(Rules):
     """A function with parameters that can be tuned. Call it within a system's function; `alone` calls it by itself."""
 
     def __init__(self, function: _core.Function, body: Callable[..., Any], kind: str) -> None:
@@ -27,12 +29,21 @@ class Hyperfunction:
         self.__doc__ = body.__doc__
         self.__wrapped__ = body
         self.kind = kind  # "tensor" or "host"
+        signature = inspect.signature(body)
+        operands = list(signature.parameters.values())[len(signature.parameters) - function.arity:]
+        self.__signature__ = signature.replace(parameters=operands)
 
     @property
     def name(self) -> str:
         return self._function.name
 
+    @property
+    def first(self) -> Any:
+        """The parameters that it begins with: an array, a text, or None."""
+        return self._function.first
+
     def __call__(self, *operands: Any) -> Any:
+        called(self)
         return self._function.call(*operands)
 
     def alone(self, parameters: Any, *operands: Any) -> Any:
@@ -73,15 +84,6 @@ def _tensor_body(body: Callable[..., Any], told: dict[str, Any]) -> Callable[...
         return lambda *arguments: _packed(body(*arguments))
     names = [field["name"] for field in told["fields"]]
     return lambda values, *operands: _packed(body(Fields(names, values), *operands))
-
-
-def _packed(result: Any) -> Any:
-    """Several outputs as one: a dict by its names, a tuple by numbers."""
-    if isinstance(result, dict):
-        return _core.operations.pack(result)
-    if isinstance(result, tuple):
-        return _core.operations.pack({str(index): value for index, value in enumerate(result)})
-    return result
 
 
 def _field_values(told: dict[str, Any], numbers: Sequence[float]) -> list[Any]:
@@ -246,9 +248,12 @@ class System(PromptSearch):
         """Registers a hyperfunction before it is called."""
         self._raw.add(function._function)
 
-    def graph(self, inputs: dict[str, Any], how: str = "text") -> str:
-        """The equations for these inputs, as "text", "svg" or "dot"."""
-        return self._raw.graph(inputs, how)
+    def graph(self, inputs: dict[str, Any]) -> Graph:
+        """The equations for these inputs, with the parameters as they are: to print, to draw, to transform, to call."""
+        with Calls() as calls:
+            raw, values = self._raw.graph(inputs)
+        named = any(name for name, *_ in raw.outputs())
+        return from_raw(raw, values, calls, "dict" if named else "one")
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """All parameters as one safetensors file."""

@@ -2,3 +2,4 @@
 """Operations on traced values, by NumPy's names where NumPy has them."""
 
 from ._core.operations import *  # noqa: F401,F403
+from . import _numpy as _numpy  # NumPy's functions take traced values

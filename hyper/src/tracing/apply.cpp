@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations on traced values: recorded where one of them is traced, computed at once otherwise.
 #include "tracer.hpp"
+#include "yolk/internal/hyper/foreign_code.hpp"
 #include "yolk/internal/hyper/operations.hpp"
 
 namespace yolk::hyper {
@@ -56,6 +57,20 @@ std::vector<Traced> refuse(Error error, std::span<const Traced> operands, std::s
 Traced apply(std::string_view name, std::initializer_list<Traced> operands, Attributes attributes,
              const std::source_location& line) {
     return apply(name, std::span(operands.begin(), operands.size()), std::move(attributes), 1, line)[0];
+}
+
+const Error* error_of(const Traced& value) {
+    const auto& tracer = Tracer::tracer_of(value);
+    return tracer != nullptr && tracer->error() ? &*tracer->error() : nullptr;
+}
+
+const Value* literal_of(const Traced& value) {
+    return Tracer::tracer_of(value) == nullptr ? &Tracer::known_value_of(value) : nullptr;
+}
+
+std::optional<Error> take_error(std::span<const Traced> results) {
+    const auto tracer = tracer_for(results);
+    return tracer != nullptr ? tracer->take_error() : std::nullopt;
 }
 
 }  // namespace yolk::hyper

@@ -87,7 +87,7 @@ class TracedProgram:
         return result
 
     def graph(self, example: Example) -> str:
-        return self.system.graph(_inputs(example))
+        return str(self.system.graph(_inputs(example)))
 
     def put(self, state: dict[str, Any]) -> None:
         for name in self.system.parameters:

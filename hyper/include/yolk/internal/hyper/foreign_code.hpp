@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What functions of another language need while they are traced: errors at once, and waiting without its lock.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "yolk/internal/hyper/traced.hpp"
+#include "yolk/result.hpp"
+
+namespace yolk::hyper {
+
+/// The error that sticks in the run that this thread is in; outside of runs the one in `results`. It sticks no more:
+/// the caller raises it, and what its user makes of that decides whether the trace fails. An operation that gave an
+/// error has left no equation.
+[[nodiscard]] std::optional<Error> take_error(std::span<const Traced> results);
+
+/// What sticks in a value's own run, for good where that is over; nullptr for none.
+[[nodiscard]] const Error* error_of(const Traced& value);
+
+/// The value of a literal: of what was made of literals alone, outside of runs or in one. nullptr for traced values.
+[[nodiscard]] const Value* literal_of(const Traced& value);
+
+/// Calls `wait`, which blocks until a host call comes back. The thread is in a function that is being traced.
+using Waiter = void (*)(const std::function<void()>& wait);
+/// From now on threads of this process wait through it, so that it can let go of a lock that host functions need.
+/// nullptr: they just wait.
+void wait_for_host_calls_through(Waiter waiter) noexcept;
+
+}  // namespace yolk::hyper
