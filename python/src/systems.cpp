@@ -43,7 +43,7 @@ class PythonSystem {
         : system_(std::in_place, name, over(keep(std::move(function))), seed) {}
     /// Its threads may be about to drop an object of Python's, for which they need the lock.
     ~PythonSystem() {
-        const nb::gil_scoped_release released;
+        const WithoutLock released;
         system_.reset();
     }
     PythonSystem(const PythonSystem&) = delete;
@@ -120,6 +120,28 @@ h::Metric metric_of(nb::object function, const std::string& name, bool traced) {
             const InsideBody inside;
             try {
                 return real_number("The metric's score", (*kept)(python_of(prediction), python_of(expected)));
+            } catch (nb::python_error& raised) {
+                return error_of_raised(raised);
+            } catch (const Raised& raised) {
+                return raised.error();
+            }
+        },
+        name);
+    metric.concurrent = false;
+    return metric;
+}
+
+/// function(predictions) gives one number for all examples at once.
+h::Metric metric_of_all(nb::object function, const std::string& name) {
+    h::Metric metric(
+        [kept = keep(std::move(function))](std::span<const h::Value> predictions,
+                                           std::span<const h::Value>) -> Result<double> {
+            const nb::gil_scoped_acquire acquired;
+            const InsideBody inside;
+            try {
+                nb::list all;
+                for (const h::Value& prediction : predictions) all.append(python_of(prediction));
+                return real_number("The metric's score", (*kept)(all));
             } catch (nb::python_error& raised) {
                 return error_of_raised(raised);
             } catch (const Raised& raised) {
@@ -381,6 +403,7 @@ void bind_metrics(nb::module_& module) {
     module.def(
         "output_as_reward", [] { return h::output_as_reward(); }, "The prediction is the reward.");
     module.def("make_metric", &metric_of, nb::arg("function"), nb::arg("name"), nb::arg("traced"));
+    module.def("make_metric_of_all", &metric_of_all, nb::arg("function"), nb::arg("name"));
 }
 
 void bind_systems(nb::module_& module) {
