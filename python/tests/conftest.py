@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import importlib
 import os
 import subprocess
 import sys
@@ -10,6 +11,9 @@ import yolk
 
 
 def pytest_configure(config):
+    # Tests of what is not installed are left out, unless it has to be there.
+    for name in filter(None, os.environ.get("YOLK_TEST_NEEDS", "").split(",")):
+        importlib.import_module(name)
     # A suite that ran without a device would have passed nothing.
     wanted = os.environ.get("YOLK_TEST_DEVICE", "")
     names = [device.name for device in yolk.devices() if device.usable]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -228,6 +229,14 @@ def _function(self: Any, function: Any, types: Any, positional: tuple[Any, ...],
         raise _refused(name, f"There it takes fewer arguments than NumPy's: {reason}.") from None
 
 
+def _method(name: str, function: Any) -> Any:
+    """The function as Traced's own, by this name: tracebacks and stubs show it so."""
+    own = types.FunctionType(function.__code__, function.__globals__, name, function.__defaults__, function.__closure__)
+    own.__kwdefaults__, own.__doc__ = function.__kwdefaults__, function.__doc__
+    own.__module__, own.__qualname__ = Traced.__module__, f"Traced.{name}"
+    return own
+
+
 def _methods() -> None:
     methods: dict[str, Any] = {name: _FUNCTIONS[name] for name in (
         "sum", "mean", "max", "min", "var", "std", "argmax", "argmin", "cumsum", "clip", "squeeze", "dot", "ravel",
@@ -235,11 +244,11 @@ def _methods() -> None:
     methods["reshape"] = lambda self, *shape: _reshape(self, shape[0] if len(shape) == 1 else shape)
     methods["transpose"] = lambda self, *axes: _transpose(self, axes[0] if len(axes) == 1 else axes or None)
     methods["flatten"] = _FUNCTIONS["ravel"]
-    methods["size"] = property(_size)
     methods["__array_ufunc__"] = _ufunc
     methods["__array_function__"] = _function
     for name, method in methods.items():
-        setattr(Traced, name, method)
+        setattr(Traced, name, _method(name, method))
+    Traced.size = property(_method("size", _size))
 
 
 _methods()
