@@ -46,17 +46,17 @@ Perturbation perturbation_of(const std::string& kind) {
     return Perturbation::Frozen;
 }
 
-using Shape = std::tuple<std::string, std::uint32_t, std::uint32_t, std::string, std::uint32_t>;
+using ParameterShape = std::tuple<std::string, std::uint32_t, std::uint32_t, std::string, std::uint32_t>;
 
-std::vector<ParameterDesc> parameters_of(const std::vector<Shape>& shapes) {
+std::vector<ParameterDesc> parameters_of(const std::vector<ParameterShape>& shapes) {
     std::vector<ParameterDesc> parameters;
     for (const auto& [name, rows, columns, kind, rank] : shapes)
         parameters.push_back({name, rows, columns, perturbation_of(kind), rank});
     return parameters;
 }
 
-std::unique_ptr<AskedRun> make_run(const std::vector<Shape>& shapes, const Values& initial, const nb::dict& settings,
-                                   const std::string& device, const std::string& log) {
+std::unique_ptr<AskedRun> make_run(const std::vector<ParameterShape>& shapes, const Values& initial,
+                                   const nb::dict& settings, const std::string& device, const std::string& log) {
     AskedParts parts;
     parts.parameters = parameters_of(shapes);
     const std::span<const float> first = span_of(initial);
@@ -127,7 +127,11 @@ void bind_policies(nb::module_& module) {
                                            observations.shape(0), observations.shape(1), policies.members(),
                                            policies.observation_count()));
                 }
-                unwrap(policies.ask({observations.data(), observations.size()}));
+                const bool done = released([&]() -> Result<bool> {
+                    YOLK_TRY_VOID(policies.ask({observations.data(), observations.size()}));
+                    return true;
+                });
+                static_cast<void>(done);
             },
             nb::arg("observations"))
         .def("outputs", [](AskedPolicies& policies) {
@@ -144,7 +148,7 @@ void bind_evolution(nb::module_& module) {
     bind_policies(module);
     module.def(
         "initial_parameters",
-        [](const std::vector<Shape>& shapes, std::uint64_t seed) {
+        [](const std::vector<ParameterShape>& shapes, std::uint64_t seed) {
             const ParameterTable table = unwrap(ParameterTable::create(parameters_of(shapes)));
             return numpy_copy(evolve::initial_parameters(table, seed), {table.element_count()});
         },

@@ -412,6 +412,49 @@ def test_modules_elsewhere_and_other_things_are_refused():
         net.evaluate([(torch.ones(2), torch.ones(2))], nn.MSELoss(reduction="none"))
 
 
+def test_each_refusal_says_what_to_do():
+
+    class Module(nn.Module):
+
+        def __init__(self, forward):
+            super().__init__()
+            self.run = forward
+
+        def forward(self, x):
+            return self.run(x)
+
+    class Several(nn.Module):
+
+        def forward(self, *xs):
+            return xs[0]
+
+    for module, words in ((Module(lambda x: x[x > 0]), "x[mask]"), (Module(lambda x: x.view(-1, 4)), "cannot become"),
+                          (Module(lambda x: x * x.sum().item()), "Tensor.item"), (Several(), "*args"),
+                          (nn.ModuleList(), "no forward"), (torch.jit.script(nn.Linear(2, 2)), "TorchScript"),
+                          (nn.DataParallel(nn.Linear(2, 2)), "module.module"), (nn.LazyLinear(2), "no shape yet")):
+        with pytest.raises(yolk.Error) as caught:
+            yolk.from_torch(module)(torch.ones(3, 2))
+        assert words in str(caught.value)
+    net = yolk.from_torch(nn.Linear(2, 2))
+    x = torch.ones(3, 2)
+    for given, words in ((x.to_sparse(), "no array"), (torch.ones(3, 2, device="meta"), "meta"), (None, "None")):
+        with pytest.raises(yolk.BadInput, match=words):
+            net(given)
+    for metric, words in ((None, "None"), ("mse", "mse"), (nn.Tanh(), "target")):
+        with pytest.raises(yolk.BadInput, match=words):
+            net.evaluate([(x, x)], metric)
+    for settings, words in (({"inputs": 3}, "inputs is 3"), ({"inputs": ["y"]}, "forward takes input"),
+                            ({"device": "no such"}, "no such"), ({"device": 1.5}, "device is 1.5")):
+        with pytest.raises(yolk.BadInput, match=words):
+            yolk.from_torch(nn.Linear(2, 2), **settings)
+
+
+def test_a_device_is_chosen_by_name():
+    name = yolk.devices()[0].name
+    assert yolk.from_torch(nn.Identity(), device=name)(np.ones(2)).tolist() == [1.0, 1.0]
+    assert yolk.Evolution(np.zeros(4), maximize=True, device=name).device == name
+
+
 def test_other_dtypes_are_computed_in_fp32_and_written_back_as_they_are():
     module = nn.Linear(2, 1).double()
     yolk.from_torch(module).optimize([(torch.ones(3, 2), torch.zeros(3, 1))], nn.MSELoss(), generations=2, population=8)

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import numbers
+from typing import Any
+
 from . import _core
+from .errors import BadInput
 
 
 class DeviceList(list):
@@ -14,6 +18,15 @@ class DeviceList(list):
     def __repr__(self) -> str:
         lines = [repr(device) for device in self]
         return "\n".join(lines + ([self.reason] if self.reason else []))
+
+
+def request_of(device: Any) -> str:
+    """What the library takes for device=: an index, a UUID or a part of a name; "" for the best one."""
+    if device is None:
+        return ""
+    if isinstance(device, bool) or not isinstance(device, (str, numbers.Integral, _core.Device)):
+        raise BadInput(f"device is {device!r}; give an index, a UUID, a part of a name, or one of yolk.devices().")
+    return str(device.index if isinstance(device, _core.Device) else device)
 
 
 def devices() -> DeviceList:

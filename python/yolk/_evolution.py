@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._devices import request_of
 from ._history import History
 from ._trees import Tree, as_float32
 from .errors import BadInput
@@ -98,7 +99,7 @@ class Evolution:
             is_matrix = len(shape) >= 2
             rows = shape[0] if is_matrix else size
             shapes.append((name, rows, size // rows, "matrix" if is_matrix else "vector", 0))
-        request = "" if device is None else str(getattr(device, "index", device))
+        request = request_of(device)
         self._run = _core.AskedRun.create(shapes, self._tree.flat(), settings, request, os.fspath(log))
         self.population: int = self._run.settings()["population"]
         self.episodes: int = self._run.settings()["episodes"]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _core
+from ._devices import request_of
 from ._history import History
 from ._parameters import Fields, described
 from .errors import BadInput
@@ -180,7 +181,7 @@ class System:
         self.name = "system" if given == "<lambda>" else given
         self._raw = _core.RawSystem(self.name, lambda inputs: _packed(function(**{key: inputs[key] for key in names})), seed)
         if device is not None:
-            self._raw.use_device(str(getattr(device, "index", device)))
+            self._raw.use_device(request_of(device))
 
     def __call__(self, **inputs: Any) -> Any:
         """The answer for these inputs."""
