@@ -2,7 +2,6 @@
 """What of PyTorch's modules is refused, and how it is said."""
 import time
 
-import numpy as np
 import pytest
 
 import yolk
