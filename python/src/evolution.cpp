@@ -127,7 +127,11 @@ void bind_policies(nb::module_& module) {
                                            observations.shape(0), observations.shape(1), policies.members(),
                                            policies.observation_count()));
                 }
-                unwrap(policies.ask({observations.data(), observations.size()}));
+                const bool done = released([&]() -> Result<bool> {
+                    YOLK_TRY_VOID(policies.ask({observations.data(), observations.size()}));
+                    return true;
+                });
+                static_cast<void>(done);
             },
             nb::arg("observations"))
         .def("outputs", [](AskedPolicies& policies) {

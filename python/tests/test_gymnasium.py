@@ -46,7 +46,7 @@ def make(name="CartPole-v1", lanes=32, mode="NEXT_STEP", **how):
 
 def test_cart_pole_is_learned_on_the_host():
     envs = gymnasium.make_vec("CartPole-v1", num_envs=64)
-    run = yolk.train(envs, population=256, generations=6, stop_when_solved=False, seed=2)
+    run = yolk.train(envs, population=256, generations=6, stop_when_solved=False, seed=2, evaluation_episodes=20)
     assert run.history["mean_return"][0] < 40 < 120 < run.history["mean_return"][-1]
     assert run.generations == len(run.history) == 6 and run.mean_return > 150
     assert yolk.evaluate(run.policy, "CartPole-v1", episodes=20)["mean_return"] > 150
@@ -181,6 +181,11 @@ def test_environments_that_do_not_fit_are_refused():
         yolk.train(make(lanes=2), audit=0.1)
     with pytest.raises(yolk.BadInput, match="population"):
         yolk.train(make(lanes=3))
+    envs = make(lanes=2)
+    for name, value in (("generations", "x"), ("generations", 0), ("hidden", -3), ("hidden", None), ("hidden", [8, "x"]),
+                        ("seed", -1), ("seed", 2**64), ("max_steps", None), ("evaluation_episodes", 0)):
+        with pytest.raises(yolk.BadInput, match=name):
+            yolk.train(envs, **{name: value})
 
 
 def test_policies_are_asked_in_their_order():

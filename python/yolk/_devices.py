@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import numbers
 import os
 from typing import Any
 
 from . import _core
+from .errors import BadInput
 
 
 class DeviceList(list):
@@ -19,6 +21,15 @@ class DeviceList(list):
         return "\n".join(lines + ([self.reason] if self.reason else []))
 
 
+def request_of(device: Any) -> str:
+    """What the library takes for device=: an index, a UUID or a part of a name; "" for the best one."""
+    if device is None:
+        return ""
+    if isinstance(device, bool) or not isinstance(device, (str, numbers.Integral, _core.Device)):
+        raise BadInput(f"device is {device!r}; give an index, a UUID, a part of a name, or one of yolk.devices().")
+    return str(device.index if isinstance(device, _core.Device) else device)
+
+
 def devices() -> DeviceList:
     """The Vulkan devices of this machine, in the order of the driver loader.
 
@@ -28,11 +39,6 @@ def devices() -> DeviceList:
     """
     found, reason = _core.list_devices()
     return DeviceList(found, reason)
-
-
-def request_of(device: Any) -> str:
-    """What `device=` was, as the library takes it."""
-    return "" if device is None else str(getattr(device, "index", device))
 
 
 class Chosen:

@@ -201,7 +201,7 @@ def train(task: Any = "cartpole", *, population: int | None = None, generations:
     """
     settings = {key: value for key, value in locals().items()
                 if key not in ("task", "out", "device", "on_generation", "progress", "overlap")}
-    settings["hidden"] = [hidden] if isinstance(hidden, int) else list(hidden)
+    settings["hidden"] = list(hidden) if hasattr(hidden, "__iter__") else [hidden]
     settings["freeze"] = [freeze] if isinstance(freeze, str) else list(freeze)
     if not isinstance(task, (str, os.PathLike)):
         lanes = getattr(task[0] if isinstance(task, (list, tuple)) and task else task, "num_envs", 4096)

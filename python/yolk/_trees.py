@@ -33,9 +33,10 @@ def as_float32(value: Any, name: str) -> np.ndarray:
     if type(value).__module__.partition(".")[0] == "torch":
         if value.device.type != "cpu":
             raise BadInput(f"{name} is a torch tensor on {value.device}; give it as {name}.cpu().")
-        # By DLPack, since torch and NumPy may have been built for different versions of each other.
-        value = np.from_dlpack(value.detach().double() if value.element_size() != 4 else value.detach().float())
     try:
+        if type(value).__module__.partition(".")[0] == "torch":
+            # By DLPack, since torch and NumPy may have been built for different versions of each other.
+            value = np.from_dlpack(value.detach().double() if value.element_size() != 4 else value.detach().float())
         array = np.asarray(value)
     except Exception as reason:
         raise BadInput(f"{name} is no array of numbers: {reason}") from reason

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._policy import Policy
 from ..errors import BadInput, FileError
-from .spaces import Actions, returns_of
+from .spaces import Actions
 
 _KIND = "yolk environment policy"
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 import time
 from collections.abc import Callable, Generator
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._devices import request_of
 from .._history import History
 from ..errors import BadInput, Unsupported
 from .policy import EnvironmentPolicy
@@ -130,7 +132,7 @@ class EnvironmentRun:
         if out:
             os.makedirs(out, exist_ok=True)
         log = os.path.join(out, "log.yolk") if out and settings["log"] else ""
-        request = "" if device is None else str(getattr(device, "index", device))
+        request = request_of(device)
         self._run = _core.AskedRun.create(self._shapes, _core.initial_parameters(self._shapes, settings["seed"]),
                                           {key: settings[key]
                                            for key in _EVOLUTION}, request, log)
@@ -232,6 +234,7 @@ class EnvironmentRun:
 
         The result has the same bits as an uninterrupted run.
         """
+        _check_settings({**self._settings, "generations": generations})
         self._go(generations, on_generation, lambda report: None)
         return self
 
@@ -263,6 +266,18 @@ class EnvironmentRun:
             f"{', '.join(self.devices)}; mean return {self.mean_return:.1f}>")
 
 
+def _check_settings(settings: dict[str, Any]) -> None:
+    """What the library does not check itself."""
+    limits = {"generations": (1, 2**32 - 1), "seed": (0, 2**64 - 1), "max_steps": (0, 2**32 - 1),
+              "evaluation_episodes": (1, 2**32 - 1)}
+    numbered = {**{name: settings[name] for name in limits}, **{f"hidden[{i}]": one
+                                                               for i, one in enumerate(settings["hidden"])}}
+    for name, value in numbered.items():
+        least, most = limits.get(name, (1, 2**16))
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not least <= value <= most:
+            raise BadInput(f"{name} is {value!r}; a whole number from {least} to {most} is needed.")
+
+
 def _environments_of(task: Any) -> list[Any]:
     environments = list(task) if isinstance(task, (list, tuple)) else [task]
     if not environments or not all(is_vector(one) for one in environments):
@@ -287,8 +302,7 @@ def train_on(task: Any, settings: dict[str, Any], overlap: bool, out: str, devic
                        "")
     if isinstance(device, (list, tuple)) or device == "all":
         raise Unsupported("Training on a vector environment uses one device. Pass one name or index.")
-    if settings["generations"] < 1:
-        raise BadInput("generations is 0; at least 1 is needed.")
+    _check_settings(settings)
     run = EnvironmentRun(environments, settings, overlap, device, out)
     try:
         run._go(settings["generations"], on_generation, line.show)

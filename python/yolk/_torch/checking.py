@@ -21,6 +21,8 @@ from .modules import rule_of
 from .tables import ATTRIBUTES, FUNCTIONS, METHODS
 
 _CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
+_MASKS = {"eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not", "and_", "or_", "invert",
+          "bool"}  # operations whose results are truth values
 WHOLE = "whole"  # what _whole() names the module
 _SIZES = {"size", "dim", "numel", "shape", "ndim", "dtype", "device", "is_cuda"}
 _IN_PLACE = {operator.iadd, operator.isub, operator.imul, operator.itruediv}
@@ -221,6 +223,13 @@ def _check_in_place(node: torch.fx.Node, modules: dict[str, nn.Module], report: 
                        "modifies its operand in place, and the operand is used again; write x = f(x)")
 
 
+def _has_mask(key: Any) -> bool:
+    """Whether an index is the result of a comparison."""
+    parts = key if isinstance(key, tuple) else (key, )
+    nodes = [part for part in parts if isinstance(part, torch.fx.Node)]
+    return any(node.target in _MASKS or getattr(node.target, "__name__", "") in _MASKS for node in nodes)
+
+
 def _check_call(node: torch.fx.Node, report: Report) -> None:
     if node.op == "call_method":
         if node.target not in METHODS:
@@ -228,6 +237,8 @@ def _check_call(node: torch.fx.Node, report: Report) -> None:
     elif node.target is getattr:
         if node.args[1] not in ATTRIBUTES:
             report.add(_place(node), f"Tensor.{node.args[1]}", "this attribute is not supported")
+    elif node.target is operator.getitem and _has_mask(node.args[1]):
+        report.add(_place(node), "x[mask]", "its shape depends on data; use torch.where")
     elif node.target not in FUNCTIONS:
         name = getattr(node.target, "__name__", str(node.target))
         home = (getattr(node.target, "__module__", "") or "torch").replace("_operator",
@@ -235,13 +246,17 @@ def _check_call(node: torch.fx.Node, report: Report) -> None:
         report.add(_place(node), f"{home}.{name.removeprefix('fft_')}", "this function is not supported")
 
 
+_STARS = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+
+
 def _given(module: nn.Module, inputs: Any) -> tuple[list[str], dict[str, Any]]:
     """The names of the arguments that each call passes, and the defaults of the others."""
+    if isinstance(inputs, str):
+        inputs = [inputs]
+    if inputs is not None and not (isinstance(inputs, (list, tuple)) and all(isinstance(one, str) for one in inputs)):
+        raise BadInput(f"inputs is {inputs!r}; pass a list of names of the arguments of forward.")
     kinds = inspect.Parameter
-    signature = [
-        one for one in inspect.signature(module.forward).parameters.values()
-        if one.kind not in (kinds.VAR_KEYWORD, kinds.VAR_POSITIONAL)
-    ]
+    signature = [one for one in inspect.signature(module.forward).parameters.values() if one.kind not in _STARS]
     names = [one.name for one in signature]
     wanted = [one.name for one in signature if one.default is kinds.empty] if inputs is None else list(inputs)
     if unknown := [name for name in wanted if name not in names]:
@@ -257,13 +272,16 @@ def report_of(module: Any, inputs: Any = None) -> tuple[Report, torch.fx.Graph |
     if not isinstance(module, nn.Module):
         raise BadInput(f"{module!r} is no torch.nn.Module.")
     report = Report(type(module).__name__)
-    _check_values(module, report)
     names, fixed = _given(module, inputs)
+    _check_kind(module, report)
+    if not report.ok:
+        return report, None
+    _check_values(module, report)
     tracer = _Tracer()
     try:
         whole = tracer.is_leaf_module(module, "")
-        graph = _whole(module, names) if whole else _pruned(tracer.trace(module, concrete_args=fixed), names, report)
-    except Exception as reason:  # the user's forward ran
+        graph = _whole(module, names) if whole else _pruned(tracer.trace(module, concrete_args=fixed), names)
+    except Exception as reason:  # the user's forward may raise anything
         where = (tracer.failed_in or "forward") + _raised_at(reason)
         report.add(
             where,
@@ -280,7 +298,23 @@ def report_of(module: Any, inputs: Any = None) -> tuple[Report, torch.fx.Graph |
     return report, graph
 
 
-def _pruned(graph: torch.fx.Graph, names: list[str], report: Report) -> torch.fx.Graph:
+def _check_kind(module: nn.Module, report: Report) -> None:
+    """Modules that torch.fx cannot begin with."""
+    kind = type(module).__name__
+    if isinstance(module, torch.jit.ScriptModule):
+        report.add("module", kind, "TorchScript has compiled it; pass the module that it was made of")
+    elif isinstance(getattr(module, "_orig_mod", None), nn.Module):
+        report.add("module", kind, "torch.compile has wrapped it; pass module._orig_mod")
+    elif isinstance(module, nn.DataParallel):
+        report.add("module", kind, "it wraps another module; pass module.module")
+    elif type(module).forward is nn.Module.forward:
+        report.add("module", kind, "it has no forward")
+    elif rule_of(module) is None and any(one.kind in _STARS
+                                         for one in inspect.signature(module.forward).parameters.values()):
+        report.add("forward", kind, "*args and **kwargs are not supported; name the arguments")
+
+
+def _pruned(graph: torch.fx.Graph, names: list[str]) -> torch.fx.Graph:
     """Removes arguments that keep their defaults, and the checks that torch.fx adds for them."""
     for node in reversed(graph.nodes):
         if node.target in _CHECKS:
@@ -290,11 +324,8 @@ def _pruned(graph: torch.fx.Graph, names: list[str], report: Report) -> torch.fx
                 if one.op == "call_function" and not one.users:
                     graph.erase_node(one)
     for node in list(graph.nodes):
-        if node.op == "placeholder" and node.target not in names:
-            if node.users:
-                report.add("forward", str(node.target), "*args and **kwargs are not supported")
-            else:
-                graph.erase_node(node)
+        if node.op == "placeholder" and node.target not in names and not node.users:
+            graph.erase_node(node)
     return graph
 
 

@@ -13,10 +13,12 @@ import torch.fx
 from torch import nn
 
 from .. import _core
+from .._devices import request_of
 from .._parameters import Matrix, Vector
 from .._system import Hyperfunction, Outcome, System, _make, metric
 from .._trees import as_float32
 from ..errors import BadInput, Unsupported
+from . import losses
 from .checking import modules_of, report_of
 from .modules import rule_of
 from .tables import ATTRIBUTES, FUNCTIONS, METHODS
@@ -203,16 +205,17 @@ def loss_metric(given: Any) -> Any:
         if len(run.names) != 2:
             raise BadInput(f"The loss takes {', '.join(run.names)}; it must take a prediction and a target.")
         return _core.make_metric(lambda x, y: -run.run(dict(zip(run.names, (x, y)))), type(given).__name__, True)
-    if given in FUNCTIONS:
-        return _core.make_metric(lambda x, y: -FUNCTIONS[given](x, y), given.__name__, True)
-    return metric(given)
+    if not callable(given):
+        raise BadInput(f"The metric is {given!r}; pass a torch loss, one of yolk.metrics, or a function.")
+    loss = losses.functions().get(given)
+    return metric(given) if loss is None else _core.make_metric(lambda x, y: -loss(x, y), given.__name__, True)
 
 
 class Network(System):
     """A torch.nn.Module as a system. Training changes the weights of `module` itself.
 
-    An example is one call of the module and its target: (inputs, expected). `inputs` is a tensor, a tuple of tensors, or
-    a dict by the names of forward's arguments, with the batch dimension that the module takes. A DataLoader yields
+    An example is one call of the module and its target: (inputs, expected). `inputs` is a tensor, a tuple of tensors,
+    or a dict by the names of forward's arguments, with the batch dimension that the module takes. A DataLoader yields
     such pairs.
     """
     def __init__(self,
@@ -231,7 +234,7 @@ class Network(System):
         self._forward = Forward(module, graph)
         self._raw = _core.RawSystem(self.name, self._forward, seed)
         if device is not None:
-            self._raw.use_device(str(getattr(device, "index", device)))
+            self._raw.use_device(request_of(device))
         for _, _, function in self._forward.groups.values():
             self.add(function)
 
@@ -254,12 +257,15 @@ class Network(System):
         return {**dict(zip(names, arguments)), **named}
 
     def _examples(self, examples: Iterable[Any]) -> list[Any]:
+        if not isinstance(examples, Iterable):
+            raise BadInput(f"The examples are {examples!r}; pass a list of pairs (inputs, expected).")
         if isinstance(examples, (str, torch.Tensor, np.ndarray)):
             raise BadInput("The examples are a single array. Pass a list of pairs (inputs, expected): [(x, y)].")
         found = []
         for index, one in enumerate(examples):
             if not isinstance(one, (tuple, list)) or len(one) != 2:
-                raise BadInput(f"Example {index} is a {type(one).__name__}; it must be a pair (inputs, expected).")
+                raise BadInput(f"Example {index} is of the type {type(one).__name__}; it must be a pair "
+                               "(inputs, expected).")
             inputs, expected = one
             if isinstance(inputs, dict):
                 named = self._named((), inputs)

@@ -11,7 +11,7 @@ import torch
 from .. import _core
 from .. import operations as ops
 from .._trees import as_float32
-from ..errors import Unsupported
+from ..errors import BadInput, Unsupported
 
 Traced = _core.Traced
 
@@ -57,8 +57,10 @@ def reshape(x: Any, shape: Any) -> Any:
     """The shape may have one -1. A torch scalar becomes an array of one value."""
     shape = [int(extent) for extent in shape]
     if -1 in shape:
-        known = -int(np.prod(shape, dtype=np.int64))
-        shape[shape.index(-1)] = int(np.prod(extents(x), dtype=np.int64)) // max(known, 1)
+        known, size = -int(np.prod(shape, dtype=np.int64)), int(np.prod(extents(x), dtype=np.int64))
+        if known < 1 or size % known:
+            raise BadInput(f"the shape {extents(x)} cannot become {tuple(shape)}")
+        shape[shape.index(-1)] = size // known
     return ops.reshape(x, shape or [1])
 
 
