@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._devices import request_of
+from .._devices import Chosen, request_of
 from .._history import History
 from ..errors import BadInput, Unsupported
 from .policy import EnvironmentPolicy
@@ -133,6 +133,7 @@ class EnvironmentRun:
             os.makedirs(out, exist_ok=True)
         log = os.path.join(out, "log.yolk") if out and settings["log"] else ""
         request = request_of(device)
+        self.why_device = str(Chosen(device))
         self._run = _core.AskedRun.create(self._shapes, _core.initial_parameters(self._shapes, settings["seed"]),
                                           {key: settings[key]
                                            for key in _EVOLUTION}, request, log)

@@ -13,7 +13,7 @@ import torch.fx
 from torch import nn
 
 from .. import _core
-from .._devices import request_of
+from .._devices import Chosen, request_of
 from .._parameters import Matrix, Vector
 from .._system import Hyperfunction, Outcome, System, _make, metric
 from .._trees import as_float32
@@ -233,6 +233,7 @@ class Network(System):
         self.name = name or type(module).__name__
         self._forward = Forward(module, graph)
         self._raw = _core.RawSystem(self.name, self._forward, seed)
+        self._chosen = Chosen(device)
         if device is not None:
             self._raw.use_device(request_of(device))
         for _, _, function in self._forward.groups.values():
