@@ -19,12 +19,12 @@
 #include "options.hpp"
 #include "traced.hpp"
 #include "values.hpp"
-#include "yolk/context.hpp"
-#include "yolk/json.hpp"
 #include "yolk/ablate.hpp"
+#include "yolk/context.hpp"
 #include "yolk/graph.hpp"
-#include "yolk/optimize.hpp"
 #include "yolk/internal/hyper/state_file.hpp"
+#include "yolk/json.hpp"
+#include "yolk/optimize.hpp"
 #include "yolk/system.hpp"
 
 namespace yolk::python {

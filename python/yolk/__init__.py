@@ -9,7 +9,8 @@
 """
 
 from . import errors, metrics, operations, ops
-from ._core import Device, Metric, __version__
+from ._core import Device, Metric
+from ._core import version as __version__
 from ._devices import devices
 from ._evolution import Evolution, Members
 from ._history import History
