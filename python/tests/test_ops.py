@@ -289,6 +289,7 @@ def test_closed_arrays_are_refused():
         with pytest.raises(yolk.BadInput, match="closed"):
             use()
     assert "closed" in repr(a) and shared.numpy().sum() == 3
+    assert "YOLK_DEVICE" in shared.why_device or "only" in shared.why_device
     with pytest.raises(TypeError, match="pickle"):
         pickle.dumps(shared)
 
@@ -300,6 +301,7 @@ def test_arrays_after_their_device_is_gone():
     for use in (a.numpy, lambda: b * 2, lambda: a + b):
         with pytest.raises(yolk.BadInput, match="closed"):
             use()
+    assert "closed" in a.why_device
     fresh = yolk.array(np.ones(3))
     with pytest.raises(yolk.BadInput, match="two devices"):
         a + fresh

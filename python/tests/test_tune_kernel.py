@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -82,11 +83,11 @@ def test_a_wrong_reference_makes_everything_wrong(tmp_path):
         tune(tmp_path, reference=lambda a, b: {"b": b, "c": a}, budget=3)
 
 
-def test_it_is_the_command_s_search(tmp_path, root):
+def test_it_is_the_command_s_search(tmp_path):
     command = os.environ.get("YOLK_TEST_COMMAND")
     if not command:
         pytest.skip("no command")
-    folder = root / "examples/09_own_kernel"
+    folder = pathlib.Path(__file__).resolve().parents[2] / "examples/09_own_kernel"
     found = yolk.tune_kernel(folder / "my.comp", space=folder / "space.json", budget=3, table=tmp_path / "table.sqlite")
     assert "reference.comp" in found.reference and found.configuration["staged"] in (True, False)
     done = subprocess.run([command, "tune", "kernel", folder / "my.comp", "--space", folder / "space.json", "--json",

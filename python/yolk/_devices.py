@@ -32,7 +32,7 @@ def devices() -> DeviceList:
 
 def request_of(device: Any) -> str:
     """What `device=` was, as the library takes it."""
-    return "" if device is None else str(getattr(device, "index", device))
+    return "" if device is None else str(device.index if isinstance(device, _core.Device) else device)
 
 
 class Chosen:
