@@ -72,7 +72,7 @@ def live_objects(folder):
     system(x=[1.0, 2.0])
     evolution = yolk.Evolution({"w": np.zeros((3, 2))}, population=4, maximize=True)
     run = yolk.train("cartpole", population=8, generations=1, max_steps=5, evaluation_episodes=2, hidden=4, out=folder + "/run")
-    return [layer, host, system, evolution, evolution.ask(), run, run.policy, run.history, yolk.metrics.exact_match()]
+    return [yolk.array(np.ones((2, 3))), yolk.array([1, 2]), layer, host, system, evolution, evolution.ask(), run, run.policy, run.history, yolk.metrics.exact_match()]
 
 
 def targets(objects):

@@ -183,6 +183,11 @@ def test_a_direction_must_be_given():
         run.tell(rewards=[0.0] * 64, losses=[0.0] * 64)
 
 
+def test_a_device_by_its_name():
+    name = yolk.devices()[0].name
+    assert yolk.Evolution([0.0, 1.0], population=4, device=name).device == name
+
+
 def test_threads_take_turns():
     import threading
 

@@ -74,7 +74,7 @@ def test_nothing_is_read_before_it_is_asked_for():
         x = ops.softmax(x @ a + 1.0)
         x = ops.where(x > 0.5, x, a[::-1])
     middle = ops.counts()
-    assert middle["bytes_downloaded"] == before["bytes_downloaded"]
+    assert middle["bytes_downloaded"] == before["bytes_downloaded"] and x.size == 64 * 64
     assert middle["bytes_uploaded"] - before["bytes_uploaded"] <= 4  # the number that is compared with, once
     assert middle["dispatches"] > before["dispatches"] + 40
     repr(x), x.shape, len(x), x.device, x.dtype
@@ -289,6 +289,7 @@ def test_closed_arrays_are_refused():
         with pytest.raises(yolk.BadInput, match="closed"):
             use()
     assert "closed" in repr(a) and shared.numpy().sum() == 3
+    assert "YOLK_DEVICE" in shared.why_device or "only" in shared.why_device
     with pytest.raises(TypeError, match="pickle"):
         pickle.dumps(shared)
 
@@ -300,6 +301,7 @@ def test_arrays_after_their_device_is_gone():
     for use in (a.numpy, lambda: b * 2, lambda: a + b):
         with pytest.raises(yolk.BadInput, match="closed"):
             use()
+    assert "closed" in a.why_device
     fresh = yolk.array(np.ones(3))
     with pytest.raises(yolk.BadInput, match="two devices"):
         a + fresh

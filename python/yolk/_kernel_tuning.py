@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._devices import request_of
 from .errors import BadInput
 
 _TYPES = {"f32": np.float32, "i32": np.int32, "u32": np.uint32}
@@ -266,7 +267,7 @@ def tune_kernel(shader: str | os.PathLike[str], *, space: Any, reference: Any = 
     if record and not os.fspath(record).endswith(_RECORD):
         raise BadInput(f"record is '{os.fspath(record)}'; its name must end in {_RECORD}. `yolk tune kernel --record` "
                        "also writes Kernel Tuner's caches.")
-    request = "" if device is None else str(device.index if isinstance(device, _core.Device) else device)
+    request = request_of(device)
     with tempfile.TemporaryDirectory(prefix="yolk-tune-") as name:
         folder = pathlib.Path(name)
         source = os.fspath(shader)

@@ -125,7 +125,7 @@ nb::dict counts_of(const Place& place) {
     all["pipelines_created"] = counts.pipelines_created;
     all["buffers_created"] = counts.buffers_created;
     all["bytes_uploaded"] = counts.bytes_uploaded;
-    all["bytes_downloaded"] = counts.bytes_downloaded + counts.bytes_read_back;
+    all["bytes_downloaded"] = counts.bytes_downloaded;
     return all;
 }
 

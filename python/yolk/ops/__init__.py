@@ -37,7 +37,7 @@ def counts(device: Any = None) -> dict[str, int]:
 
 def close() -> None:
     """Closes all devices of arrays. Their arrays cannot be used afterwards; new ones open the devices anew."""
-    _array.forget_numbers()
+    _array.forget()
     _core.close_places()
 
 

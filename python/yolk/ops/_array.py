@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._devices import Chosen, request_of
 from ..errors import BadInput
 from . import _elementwise, _moves, _products, _rows
 
@@ -18,9 +19,15 @@ _STORED = {np.dtype("float64"): FLOAT32, np.dtype("bool"): FLOAT32, np.dtype("in
 DTypes = "float32, float16, bfloat16, int32, uint32 and int8"
 
 
+_chosen: dict[_core.Place, Chosen] = {}
+
+
 def place_of(device: Any = None) -> _core.Place:
     """The device that a request names, opened where it is not yet."""
-    return _core.Place.of("" if device is None else str(device.index if isinstance(device, _core.Device) else device))
+    place = _core.Place.of(request_of(device))
+    if place not in _chosen:
+        _chosen[place] = Chosen(device)
+    return place
 
 
 def dtype_of(given: Any) -> Any:
@@ -104,6 +111,12 @@ class Array:
     def device(self) -> str:
         """The name of the device that it lies on."""
         return self._place.name
+
+    @property
+    def why_device(self) -> str:
+        """Which device, and why: asked for, the only one, or the best one and what the others lack."""
+        chosen = _chosen.get(self._place)
+        return f"{self.device}, which was closed" if chosen is None else str(chosen)
 
     @property
     def memory(self) -> _core.Memory:
@@ -281,8 +294,10 @@ def _number(value: float, place: _core.Place) -> Array:
     return known
 
 
-def forget_numbers() -> None:
+def forget() -> None:
+    """What would keep devices open."""
     _numbers.clear()
+    _chosen.clear()
 
 
 def stored_as(host: np.ndarray, wanted: Any) -> np.ndarray:

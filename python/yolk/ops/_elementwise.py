@@ -2,13 +2,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import BadInput
 from . import _array, _moves
 from ._run import run
+
+if TYPE_CHECKING:
+    from ._array import Array
 
 _SMALLEST_SCALE = 2.0**-100
 _COMMUTATIVE = {"add", "multiply", "maximum", "minimum", "equal_to", "not_equal_to"}
@@ -103,7 +106,7 @@ def _binary(operation: str, a: Any, b: Any) -> Any:
 
 
 def _make_unary(name: str, operation: str, words: str) -> Any:
-    def function(x: Any) -> Any:
+    def function(x: Any) -> Array:
         return _unary(operation, x)
 
     function.__name__ = function.__qualname__ = name
@@ -112,7 +115,7 @@ def _make_unary(name: str, operation: str, words: str) -> Any:
 
 
 def _make_binary(name: str, operation: str, words: str) -> Any:
-    def function(a: Any, b: Any) -> Any:
+    def function(a: Any, b: Any) -> Array:
         return _binary(operation, a, b)
 
     function.__name__ = function.__qualname__ = name
@@ -150,13 +153,13 @@ equal = _make_binary("equal", "equal_to", "1 where a == b, else 0.")
 not_equal = _make_binary("not_equal", "not_equal_to", "1 where a != b or one is NaN, else 0.")
 
 
-def clip(x: Any, low: Any = None, high: Any = None) -> Any:
+def clip(x: Any, low: Any = None, high: Any = None) -> Array:
     """x within [low, high], of which either may be None. float32, with NumPy's broadcasting."""
     result = x if low is None else maximum(x, low)
     return _array.operands(result)[0] if high is None else minimum(result, high)
 
 
-def where(condition: Any, a: Any, b: Any) -> Any:
+def where(condition: Any, a: Any, b: Any) -> Array:
     """a where the condition is not 0, else b: float32, with NumPy's broadcasting. NaN is not 0.
 
     Raises BadInput for shapes that do not fit."""
@@ -180,7 +183,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 _FORMATS = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
 
-def convert(x: Any, dtype: Any) -> Any:
+def convert(x: Any, dtype: Any) -> Array:
     """x in another dtype. float32 to 16 bits is rounded to the nearest, half to even; back it is exact.
 
     Whole numbers are converted on the host, so this waits and copies. Raises BadInput for what the dtype cannot hold.

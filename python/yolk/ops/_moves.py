@@ -3,13 +3,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import BadInput
 from . import _array
 from ._run import around, axes_of, axis_of, extents, filled, items, real, run, whole, word
+
+if TYPE_CHECKING:
+    from ._array import Array
 
 _MOST_AXES = 5
 _FAR = 2**31 - 1
@@ -81,7 +84,7 @@ def _one(x: Any, name: str = "x") -> Any:
     return _array.operands(x, names=(name,), dtype=None)[0]
 
 
-def reshape(x: Any, shape: Any) -> Any:
+def reshape(x: Any, shape: Any) -> Array:
     """The same elements in another shape, of which one extent may be -1. The memory is shared, and nothing runs.
 
     Raises BadInput for a shape with another number of elements."""
@@ -98,7 +101,7 @@ def reshape(x: Any, shape: Any) -> Any:
     return _array.Array(value.memory, value._place, tuple(wanted), value.dtype)
 
 
-def transpose(x: Any, axes: Sequence[int] | None = None) -> Any:
+def transpose(x: Any, axes: Sequence[int] | None = None) -> Array:
     """Axes in another order; without `axes` in the reverse one. Elements of 32 or 16 bits."""
     value = _one(x)
     order = list(range(value.ndim))[::-1] if axes is None else [axis_of(axis, value.ndim, "axes")
@@ -110,7 +113,7 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Any:
     return _moved(value, lambda all_: [all_[axis] for axis in order])
 
 
-def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
+def broadcast_to(x: Any, shape: Sequence[int]) -> Array:
     """Repeated by NumPy's rules to this shape, which takes memory. Raises BadInput where it does not fit."""
     value = _one(x)
     target = extents(shape)
@@ -124,7 +127,7 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
     return _rearranged(value, axes, target)
 
 
-def pad(x: Any, before: Sequence[int], after: Sequence[int], value: float = 0.0) -> Any:
+def pad(x: Any, before: Sequence[int], after: Sequence[int], value: float = 0.0) -> Array:
     """More elements of one value around it: so many before and after each axis. Negative numbers cut off."""
     array = _one(x)
     before, after = items(before, "before"), items(after, "after")
@@ -141,7 +144,7 @@ def pad(x: Any, before: Sequence[int], after: Sequence[int], value: float = 0.0)
     return _moved(array, widen, real(value, "value"))
 
 
-def flip(x: Any, axis: int | Sequence[int] | None = None) -> Any:
+def flip(x: Any, axis: int | Sequence[int] | None = None) -> Array:
     """The reverse order along an axis, several, or all."""
     value = _one(x)
     turned = axes_of(axis, value.ndim)
@@ -149,7 +152,7 @@ def flip(x: Any, axis: int | Sequence[int] | None = None) -> Any:
                                        for index, axis in enumerate(axes)])
 
 
-def index(x: Any, key: Any) -> Any:
+def index(x: Any, key: Any) -> Array:
     """x[key] by NumPy's rules for whole numbers, slices, ... and None; an array of whole numbers takes rows."""
     parts = list(key) if isinstance(key, tuple) else [key]
     if len(parts) == 1 and (isinstance(parts[0], (list, np.ndarray, _array.Array))):
@@ -206,7 +209,7 @@ def _ids_of(value: Any, rows: int, place_by: Any) -> Any:
     return _array.upload(np.where(host < 0, host + rows, host).astype(np.uint32), place_by._place)
 
 
-def gather(x: Any, ids: Any, axis: int = 0) -> Any:
+def gather(x: Any, ids: Any, axis: int = 0) -> Array:
     """The slices of an axis that ids name, as numpy.take: [..., ids' shape, ...]. 32-bit elements.
 
     ids of the host are checked, and negative ones count from the end. Ids that are on the device already are not read:
@@ -222,7 +225,7 @@ def gather(x: Any, ids: Any, axis: int = 0) -> Any:
     return run("gather", fields, [value, chosen, None], [(shape, value.dtype), None])[0]
 
 
-def scatter(x: Any, ids: Any, values: Any, axis: int = 0, mode: str = "assign") -> Any:
+def scatter(x: Any, ids: Any, values: Any, axis: int = 0, mode: str = "assign") -> Array:
     """A copy of x in which values [..., ids' shape, ...] are written to, or added to, the slices that ids name.
 
     mode: "assign" (the last of equal ids stays) or "add" (float32; equal ids add up in their order). ids as for gather;
@@ -243,7 +246,7 @@ def scatter(x: Any, ids: Any, values: Any, axis: int = 0, mode: str = "assign") 
     return run("scatter", fields, [value, chosen, new, None], [(value.shape, value.dtype), None])[0]
 
 
-def concatenate(parts: Sequence[Any], axis: int = 0) -> Any:
+def concatenate(parts: Sequence[Any], axis: int = 0) -> Array:
     """Arrays of one dtype side by side along an axis. Raises BadInput where the other axes differ."""
     values = _array.operands(*items(parts, "parts"), dtype=None)
     if not values:
@@ -265,7 +268,7 @@ def concatenate(parts: Sequence[Any], axis: int = 0) -> Any:
     return run("concat", fields, values, [(shape, values[0].dtype)])[0]
 
 
-def stack(parts: Sequence[Any], axis: int = 0) -> Any:
+def stack(parts: Sequence[Any], axis: int = 0) -> Array:
     """Arrays of one shape along a new axis."""
     values = _array.operands(*items(parts, "parts"), dtype=None)
     if not values:
@@ -277,7 +280,7 @@ def stack(parts: Sequence[Any], axis: int = 0) -> Any:
     return concatenate([reshape(value, longer) for value in values], at)
 
 
-def split(whole_: Any, sizes: Any, axis: int = 0) -> list[Any]:
+def split(whole_: Any, sizes: Any, axis: int = 0) -> list[Array]:
     """Parts of these sizes along an axis, or so many equal ones. Raises BadInput where the sizes do not add up."""
     value = _one(whole_, "whole")
     at = axis_of(axis, value.ndim)

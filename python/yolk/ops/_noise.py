@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..errors import BadInput
@@ -11,13 +11,16 @@ from . import _array
 from ._products import ACTIVATIONS
 from ._run import extents, flag, real, run, run_on, whole, word
 
+if TYPE_CHECKING:
+    from ._array import Array
+
 _DOMAINS = ("a", "b", "vector", "initialization", "environment", "data", "policy")
 _MOST_PARAMETERS = 2**24 - 1
 _MOST_SEEDS = 2**64 - 1
 
 
 def noise(shape: int | Sequence[int], seed: int, *, parameter: int = 0, domain: str = "data", pair: int = 0,
-          time: int = 0, dtype: Any = "float32", device: Any = None) -> Any:
+          time: int = 0, dtype: Any = "float32", device: Any = None) -> Array:
     """Noise of mean 0 and variance 1, near normal, that is the same on every device.
 
     Seed, parameter, domain, pair and time name a stream; these are its first elements.
@@ -45,7 +48,7 @@ def _when(seed: int, parameter: int, time: int, first_member: int, sigma: float)
 
 def perturbed_linear(x: Any, weight: Any, *, members: int, seed: int, sigma: float, rank: int = 1, parameter: int = 0,
                      time: int = 0, first_member: int = 0, antithetic: bool = True, activation: str = "identity",
-                     determinism: str = "exact") -> Any:
+                     determinism: str = "exact") -> Array:
     """activation(x (W + E)^T) for each member of a population, whose low-rank noise E is drawn and never stored.
 
     x       float32 [rows, in] for all members, or [members, rows, in]
@@ -72,7 +75,7 @@ def perturbed_linear(x: Any, weight: Any, *, members: int, seed: int, sigma: flo
 
 
 def perturbed_vector(vector: Any, *, members: int, seed: int, sigma: float, parameter: int = 0, time: int = 0,
-                     first_member: int = 0, antithetic: bool = True) -> Any:
+                     first_member: int = 0, antithetic: bool = True) -> Array:
     """vector + side * sigma * noise for each member of a population: float32 [size], returns [members, size]."""
     (value,) = _array.operands(vector, names=("vector",))
     if value.ndim != 1:

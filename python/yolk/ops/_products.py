@@ -2,13 +2,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import BadInput
 from . import _array, _elementwise, _moves
 from ._run import filled, flag, real, run, whole, word
+
+if TYPE_CHECKING:
+    from ._array import Array
 
 ACTIVATIONS = ("identity", "relu", "gelu", "silu", "tanh", "sigmoid")
 # By what Array.dtype is; texts of dtypes would take most of a call's time.
@@ -75,7 +78,7 @@ def _of_no_products(shape: tuple[int, ...], place: Any, bias: Any, activation: s
 
 
 def matmul(a: Any, b: Any, *, transpose_a: bool = False, transpose_b: bool = False, bias: Any = None,
-           activation: str = "identity", residual: Any = None, dtype: Any = None, determinism: str = "exact") -> Any:
+           activation: str = "identity", residual: Any = None, dtype: Any = None, determinism: str = "exact") -> Array:
     """activation(a @ b + bias) + residual by NumPy's rules for matrices, vectors and lists of matrices, in one kernel.
 
     a, b         [..., m, k] and [..., k, n]: float32, float16 or bfloat16; [..., k, m] and [..., n, k] where transposed
@@ -124,7 +127,7 @@ def matmul(a: Any, b: Any, *, transpose_a: bool = False, transpose_b: bool = Fal
     return _moves.reshape(result, flat)
 
 
-def matmul_i8(a: Any, b: Any) -> Any:
+def matmul_i8(a: Any, b: Any) -> Array:
     """The products of rows: out[..., i, j] = sum of a[..., i, :] b[..., j, :].
 
     a and b are int8 [..., m, k] and [..., n, k] (as a layer's weights [out, in]), the result is int32.
@@ -209,7 +212,7 @@ def inverse_sqrt(x: Any, *, damping: float = 0.0, max_iterations: int = 26, tole
     return _inverse("inverse_sqrt", fields, [value], numbers)
 
 
-def covariance(x: Any) -> Any:
+def covariance(x: Any) -> Array:
     """x^T x / samples of each block [..., samples, n], n up to 1,024, with symmetric bits; x keeps its mean."""
     (value,) = _array.operands(x, names=("x",))
     if value.ndim < 2:

@@ -3,11 +3,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
 from . import _array, _elementwise, _moves
 from ._run import around, axes_of, axis_of, filled, flag, real, run
+
+if TYPE_CHECKING:
+    from ._array import Array
 
 
 def _last(x: Any, axis: int, function: Any) -> Any:
@@ -32,12 +35,12 @@ def _softmax(x: Any, axis: int, is_logarithm: bool) -> Any:
     return _last(value, axis, rows)
 
 
-def softmax(x: Any, axis: int = -1) -> Any:
+def softmax(x: Any, axis: int = -1) -> Array:
     """exp(x) over its sum along an axis, without overflow. float32 of any shape with at least one axis."""
     return _softmax(x, axis, False)
 
 
-def log_softmax(x: Any, axis: int = -1) -> Any:
+def log_softmax(x: Any, axis: int = -1) -> Array:
     """The logarithm of the softmax along an axis. float32 of any shape with at least one axis."""
     return _softmax(x, axis, True)
 
@@ -59,12 +62,12 @@ def _normalized(x: Any, scale: Any, shift: Any, epsilon: float, rule: str) -> An
                {"epsilon": real(epsilon, "epsilon")})[0]
 
 
-def layer_norm(x: Any, scale: Any = None, shift: Any = None, epsilon: float = 1e-5) -> Any:
+def layer_norm(x: Any, scale: Any = None, shift: Any = None, epsilon: float = 1e-5) -> Array:
     """(x - mean) / sqrt(variance + epsilon) over the last axis, times scale, plus shift, [columns] each. float32."""
     return _normalized(x, scale, shift, epsilon, "layer")
 
 
-def rms_norm(x: Any, scale: Any = None, epsilon: float = 1e-5) -> Any:
+def rms_norm(x: Any, scale: Any = None, epsilon: float = 1e-5) -> Array:
     """x / sqrt(mean(x^2) + epsilon) over the last axis, times scale [columns]. float32."""
     return _normalized(x, scale, None, epsilon, "root_mean_square")
 
@@ -96,32 +99,32 @@ def _reduced(operation: str, x: Any, axis: Any, keepdims: bool) -> Any:
     return run("reduce", fields, [value], [(shape, dtype)])[0]
 
 
-def sum(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+def sum(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """The sum over an axis, several, or all, in an order that depends on their sizes alone. float32."""
     return _reduced("sum", x, axis, keepdims)
 
 
-def mean(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+def mean(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """The mean over an axis, several, or all; NaN of no elements. float32."""
     return _reduced("mean", x, axis, keepdims)
 
 
-def max(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+def max(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """The largest over an axis, several, or all; NaN where there is one. Raises BadInput for no elements."""
     return _reduced("max", x, axis, keepdims)
 
 
-def min(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+def min(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """The smallest over an axis, several, or all; NaN where there is one. Raises BadInput for no elements."""
     return _reduced("min", x, axis, keepdims)
 
 
-def argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+def argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Array:
     """The first index of the largest, or of a NaN, along an axis or in all elements. uint32."""
     return _reduced("argmax", x, axis, keepdims)
 
 
-def cumsum(x: Any, axis: int | None = None) -> Any:
+def cumsum(x: Any, axis: int | None = None) -> Array:
     """Running sums along an axis; without one along all elements, flattened. float32."""
     (value,) = _array.operands(x, names=("x",))
     if axis is None:
@@ -134,7 +137,7 @@ def cumsum(x: Any, axis: int | None = None) -> Any:
 cumulative_sum = cumsum
 
 
-def cross_entropy(logits: Any, labels: Any) -> Any:
+def cross_entropy(logits: Any, labels: Any) -> Array:
     """The mean of -log_softmax(logits)[row, labels[row]]: logits [rows, classes] float32, labels [rows] whole numbers.
 
     Raises BadInput for other shapes, and for labels of the host that are not classes."""
