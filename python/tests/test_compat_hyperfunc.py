@@ -129,6 +129,14 @@ def test_the_host_learns_too():
     assert run(system.evaluate(XOR, likelihood)) > start + 0.1
 
 
+def test_members_without_pairs():
+    system = xor(Xor)
+    system.system_optimizer = ESHybridSystemOptimizer(steps=20, pop_size=33, sigma=0.3, lr=0.2, antithetic=False)
+    start = run(system.evaluate(XOR, likelihood))
+    run(system.optimize(XOR, likelihood))
+    assert run(system.evaluate(XOR, likelihood)) > start
+
+
 # 3. Steps that do not wait for each other.
 
 

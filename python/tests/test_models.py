@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 import http.server
 import json
+import shutil
+import subprocess
 import threading
 import time
 
 import pytest
 
 import yolk
+from yolk import _core
 
 KEY = "sk-1234567890abcdef"
 
@@ -123,3 +126,11 @@ def test_addresses_and_keys_are_checked(monkeypatch):
     with pytest.raises(yolk.BadInput, match="a line end"):
         yolk.models.chat("https://example.com/v1", "small", key_env="BAD_KEY")
     assert KEY not in repr(yolk.models.chat("https://example.com/v1", "small", key_env="MY_KEY"))
+
+
+def test_the_extension_links_no_tls_and_no_database():
+    if shutil.which("readelf") is None:
+        pytest.skip("readelf (binutils) is not installed")
+    needed = subprocess.run(["readelf", "-d", _core.__file__], capture_output=True, text=True, check=True).stdout
+    assert "NEEDED" in needed
+    assert not [name for name in ("curl", "ssl", "crypto", "gnutls", "sqlite", "libvulkan") if name in needed]

@@ -22,9 +22,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 class Reply(str):
     """A model's text, with what the server says of it."""
 
-    prompt_tokens = 0
-    completion_tokens = 0
-    finish_reason = ""
+    prompt_tokens, completion_tokens, finish_reason = 0, 0, ""
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -39,9 +37,8 @@ class Chat:
 
     def __init__(self, url: str, model: str, key_env: str | None, timeout: float, attempts: int, backoff: float,
                  settings: dict[str, Any]) -> None:
-        parts = urllib.parse.urlsplit(url)
         self.model, self.timeout, self.attempts, self.backoff, self.settings = model, timeout, attempts, backoff, settings
-        self.__name__ = f"chat({model})"
+        self.__name__, parts = f"chat({model})", urllib.parse.urlsplit(url)
         is_loopback = parts.hostname in _LOOPBACK
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.fragment or attempts < 1:
             raise BadInput("The address must be https://host/v1 or http://host/v1, without a name, a password or a '#', and "

@@ -161,9 +161,16 @@ class HyperFunction:
             return self.hp_type
         extents = tuple(self.hp_type.shape())
         if len(extents) == 2:
-            rank = getattr(self.hp_type, "noise_rank", lambda: 0)() or 0
-            return Matrix(*extents, rank=min(int(rank), 32, *extents), values=np.asarray(values))
+            return Matrix(*extents, rank=self.matrix_rank(0), values=np.asarray(values))
         return Vector(int(np.prod(extents)), values=np.asarray(values).reshape(-1))
+
+    def matrix_rank(self, otherwise: int) -> int:
+        """Of the noise of a matrix: what its type says, at most its smaller side. 1 of what is no matrix."""
+        extents = tuple(self.hp_type.shape())
+        if len(extents) != 2:
+            return 1
+        rank = getattr(self.hp_type, "noise_rank", lambda: None)() or otherwise
+        return min(int(rank), 32, *extents)
 
     def of_library(self, names: list[str], kind: str, values: Any) -> Hyperfunction:
         """As a hyperfunction of Yolk's whose operands have these names, "traced" or "host"."""

@@ -164,7 +164,8 @@ class HostProgram:
     def optimize(self, examples: Sequence[Example], metric: Any, settings: dict[str, Any]) -> Any:
         searched = {one.name: self.owner.state[one.name] for one in self.owner.hyperfunctions if one.optimize_hparams}
         steps = settings.pop("generations")
-        run = Evolution(searched, maximize=True, **settings)
+        ranks = [one.matrix_rank(settings["rank"]) for one in self.owner.hyperfunctions if one.optimize_hparams]
+        run = Evolution(searched, maximize=True, **{**settings, "rank": max(ranks)})
         for _ in range(steps):
             members = [{**self.owner.state, **member} for member in run.ask()]
             run.tell(asyncio.run(self._scores(members, examples, metric)))

@@ -54,7 +54,9 @@ class ESHybridSystemOptimizer:
             raise Unsupported("normalize_fitness=False is not supported; scores are compared in pairs.")
 
     def settings(self) -> dict[str, Any]:
-        return {"generations": self.steps, "population": self.pop_size, "sigma": self.sigma, "learning_rate": self.lr,
+        # Scores of pairs are compared, in the same bits on any device; without pairs their ranks are.
+        unpaired = {} if self.antithetic else {"fitness": "centred-rank"}
+        return {**unpaired, "generations": self.steps, "population": self.pop_size, "sigma": self.sigma, "learning_rate": self.lr,
                 "rank": self.rank, "antithetic": self.antithetic, "seed": self.seed}
 
 
