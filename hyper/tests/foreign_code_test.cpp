@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "traced_graphs.hpp"
+#include "yolk/stop.hpp"
 #include "yolk/system.hpp"
 
 namespace yolk::hyper {
@@ -71,6 +72,20 @@ TEST(foreign_code, host_calls_are_waited_for_through_the_waiter) {
     ASSERT_OK(result);
     EXPECT_EQ(*result, vector({6, 6, 6}));
     EXPECT_GT(waits, 0);
+}
+
+TEST(foreign_code, loops_end_at_a_stop_request) {
+    const Graph endless = traced("endless", {{"x", number_type()}}, [](std::span<const Traced> in) {
+        return TracedValues{while_loop(
+            in[0], [](const Traced& x) { return less(x, 1e3); }, [](const Traced& x) { return x + 1.0; }, 1'000'000)};
+    });
+    const LoopsHeedStop heeding;
+    EXPECT_OK(call(endless, {.inputs = {0.0}}));
+    request_stop();
+    const auto ended = call(endless, {.inputs = {0.0}});
+    clear_stop();
+    ASSERT_FALSE(ended);
+    EXPECT_EQ(ended.error().kind, ErrorKind::Cancelled);
 }
 
 }  // namespace

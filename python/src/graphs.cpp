@@ -127,6 +127,7 @@ auto run(bool here, Work work) {
         const Interruptible interruptible;
         const WithoutLock released;
         const KeptHere kept_here(here);
+        const h::LoopsHeedStop at_ctrl_c;
         result = work();
     }
     if (const auto raised = here ? take_kept() : take_raised(); raised && !*result)

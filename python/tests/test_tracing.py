@@ -289,3 +289,16 @@ def test_threads_get_their_own_exceptions():
     for thread in threads:
         thread.join()
     assert found == {float(number): {float(number)} for number in range(6)}
+
+
+def test_ctrl_c_ends_a_loop(python):
+    done = python("""
+import os, signal, threading, yolk
+graph = yolk.trace(lambda x: yolk.while_loop(x, lambda c: c < 1e12, lambda c: c + 1.0, 10**9), 0.0)
+threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    graph(0.0)
+except KeyboardInterrupt:
+    print("ended", yolk.trace(lambda x: x + 1.0, 1.0)(2.0))
+""", timeout=60)
+    assert done.stdout == "ended 3.0\n", done.stderr

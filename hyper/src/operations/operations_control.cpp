@@ -5,13 +5,19 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 
 #include "article.hpp"
 #include "graph_queries.hpp"
 #include "operation_lists.hpp"
 #include "valid_graph.hpp"
+#include "yolk/internal/hyper/foreign_code.hpp"
+#include "yolk/stop.hpp"
 
 namespace yolk::hyper {
+
+thread_local bool LoopsHeedStop::on_ = false;
+
 namespace {
 
 using BodyTypes = std::span<const ValueType>;
@@ -136,6 +142,11 @@ Result<Types> while_types(const Equation& equation, BodyTypes operands) {
     return Types(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(carries));
 }
 
+Result<void> check_not_stopped(std::string_view loop, std::uint64_t steps) {
+    if (!LoopsHeedStop::is_on() || !stop_requested()) return {};
+    return cancelled("{}: the process was asked to end after {} steps.", loop, steps);
+}
+
 /// Runs the loop; `visit` sees the values at the beginning of each step. The values in the end.
 template <class Visit>
 Result<Values> run_loop(const Equation& equation, std::span<const Value> start, const Visit& visit) {
@@ -150,6 +161,7 @@ Result<Values> run_loop(const Equation& equation, std::span<const Value> start, 
                 "limit, or see why it does not end.",
                 equation.bodies[0]->name, limit);
         }
+        YOLK_TRY_VOID(check_not_stopped("while_loop", static_cast<std::uint64_t>(step)));
         visit(values);
         YOLK_TRY(Values next, call_body(*equation.bodies[1], values));
         std::ranges::move(next, values.begin());
@@ -318,6 +330,7 @@ Result<Values> evaluate_scan(const Equation& equation, std::span<const Value> op
         stacks.emplace_back(count);
     }
     for (std::uint64_t step = 0; step < layout.length; ++step) {
+        YOLK_TRY_VOID(check_not_stopped("scan", step));
         const std::uint64_t at = layout.reverse ? layout.length - 1 - step : step;
         for (std::size_t i = 0; i < layout.sequences; ++i) inputs[layout.carries + i] = elements[i][at];
         YOLK_TRY(Values outputs, call_body(body, inputs));

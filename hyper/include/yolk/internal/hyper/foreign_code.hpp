@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What functions of another language need while they are traced: errors at once, and waiting without its lock.
+// What another language needs: errors of functions that are traced at once, waiting without its lock, loops that end.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "yolk/internal/hyper/traced.hpp"
 #include "yolk/result.hpp"
@@ -27,5 +28,19 @@ using Waiter = void (*)(const std::function<void()>& wait);
 /// From now on threads of this process wait through it, so that it can let go of a lock that host functions need.
 /// nullptr: they just wait.
 void wait_for_host_calls_through(Waiter waiter) noexcept;
+
+/// While one lives, loops that this thread evaluates end at a stop request (yolk/stop.hpp), with a Cancelled error.
+class LoopsHeedStop {
+   public:
+    LoopsHeedStop() noexcept : before_(std::exchange(on_, true)) {}
+    ~LoopsHeedStop() { on_ = before_; }
+    LoopsHeedStop(const LoopsHeedStop&) = delete;
+    LoopsHeedStop& operator=(const LoopsHeedStop&) = delete;
+    [[nodiscard]] static bool is_on() noexcept { return on_; }
+
+   private:
+    static thread_local bool on_;
+    bool before_;
+};
 
 }  // namespace yolk::hyper
