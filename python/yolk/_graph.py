@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from . import _core
 from ._custom import Calls, Rules
 from .errors import BadInput
@@ -248,9 +250,15 @@ def trace(function: Callable[..., Any], *values: Any, **named: Any) -> Graph:
                     calls, kind)
 
 
+def _ufunc_signature(function: np.ufunc) -> inspect.Signature:
+    """Those of NumPy 1 have none."""
+    names = [f"x{i + 1}" for i in range(function.nin)] if function.nin > 1 else ["x"]
+    return inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names])
+
+
 def _bound(function: Callable[..., Any], values: tuple[Any, ...], named: dict[str, Any]) -> inspect.BoundArguments:
     try:
-        signature = inspect.signature(function)
+        signature = _ufunc_signature(function) if isinstance(function, np.ufunc) else inspect.signature(function)
     except (TypeError, ValueError) as reason:
         raise BadInput(f"trace: {function!r} does not say what arguments it takes; put it into a lambda.") from reason
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

@@ -218,7 +218,7 @@ def _ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **given: Any) -> An
 
 
 def _function(self: Any, function: Any, types: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    name = function.__name__
+    name = function.__name__.removesuffix("_")  # NumPy 1's np.round is round_
     if name not in _FUNCTIONS:
         raise _refused(name)
     try:
