@@ -241,12 +241,17 @@ void bind_equations(nb::module_& module) {
                              all[name.c_str()] = std::visit([](const auto& each) { return nb::cast(each); }, value);
                          return all;
                      })
-        .def_prop_ro("bodies",
-                     [](const h::Equation& e) {
-                         std::vector<RawGraph> all;
-                         for (const auto& body : e.bodies) all.push_back({body, {}});
-                         return all;
-                     })
+        .def_prop_ro(
+            "bodies",
+            [](const h::Equation& e) {
+                // As graphs of the package: yolk._graph.from_raw.
+                const nb::object from_raw = nb::module_::import_("yolk._graph").attr("from_raw");
+                nb::list all;
+                for (const auto& body : e.bodies)
+                    all.append(from_raw(nb::cast(RawGraph{body, {}}), nb::dict(), nb::dict(), "tuple"));
+                return all;
+            },
+            "Of a call, a branch or a loop: a list of yolk.Graph.")
         .def("__repr__", [](const h::Equation& e) {
             return "<yolk.Equation " + std::string(e.operation->name) +
                    (e.hyperfunction.empty() ? std::string() : " of " + e.hyperfunction) + ">";

@@ -288,7 +288,7 @@ def test_predicates_see_equations_and_tags():
     assert graph.equations[0].tags == ["left"] and 'tag "left"' in str(graph)
     staged = yolk.sched(graph, lambda equation: equation.operation == "multiply")
     assert [equation.operation for equation in staged.equations] == ["parallel", "relu", "add"]
-    assert [equation.operation for equation in staged.equations[0].bodies[0].equations()] == ["multiply", "multiply"]
+    assert [equation.operation for equation in staged.equations[0].bodies[0].equations] == ["multiply", "multiply"]
     assert staged(2.0) == (10.0, 2.0) and yolk.pullback(staged)(2.0, 1.0, 1.0) == (10.0, 2.0, 6.0)
     tag = yolk.tag("once")
     with tag, pytest.raises(yolk.BadInput, match="in force"):

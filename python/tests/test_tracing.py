@@ -186,7 +186,8 @@ def test_what_a_graph_cannot_be_called_with():
             (lambda: graph([1, 2, 3], "a"), "'n' is a number; a text"), (lambda: graph([1, 2, 3]), "n is missing"),
             (lambda: graph([1, 2, 3], 1.0, 2.0), "takes 2 inputs"), (lambda: graph([1, 2, 3], m=1.0), "none of them"),
             (lambda: graph([1, 2, 3], 1.0, x=2.0), "'x' twice"), (lambda: graph(None, 1.0), "None"),
-            (lambda: graph(object(), 1.0), "real numbers"), (lambda: texts("ab"), "a list of 2"), (lambda: texts(["a"]), "1 were given"),
+            (lambda: graph(object(), 1.0), "real numbers"), (lambda: texts("ab"), "a list of 2"),
+            (lambda: texts(["a"]), "1 were given"),
             (lambda: texts([1.0, "a"]), "a number was given"),
             (lambda: yolk.trace(lambda x: graph(x, 1.0), np.zeros(3)), "graphs run on values")):
         with pytest.raises(yolk.BadInput, match=words):
@@ -202,7 +203,8 @@ def test_what_cannot_be_traced_as_a_graph():
             (lambda: yolk.trace(3, 1.0), "no function"), (lambda: yolk.trace(later, 1.0), "no function"),
             (lambda: yolk.trace(lambda x: None, 1.0), "returned None"), (lambda: yolk.trace(lambda x: (), 1.0), "empty"),
             (lambda: yolk.trace(lambda *x: x[0], 1.0), "variable number"), (lambda: yolk.trace(lambda x: x), "example value"),
-            (lambda: yolk.trace(lambda x: x, object()), "real numbers"), (lambda: yolk.trace(lambda x: object(), 1.0), "real numbers"),
+            (lambda: yolk.trace(lambda x: x, object()), "real numbers"),
+            (lambda: yolk.trace(lambda x: object(), 1.0), "real numbers"),
             (lambda: yolk.trace(yolk.System(lambda x: x), 1.0), "system.graph"), (lambda: yolk.pullback("graph"), "yolk.trace")):
         with pytest.raises(yolk.BadInput, match=words):
             call()

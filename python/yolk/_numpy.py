@@ -170,19 +170,22 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cumsum": lambda a, axis=None: ops.cumsum(_reshape(a, -1) if axis is None else a, axis=-1 if axis is None else axis),
     "reshape": _reshape, "ravel": lambda a: _reshape(a, -1), "transpose": _transpose, "swapaxes": _swapaxes,
     "moveaxis": _moveaxis, "expand_dims": _expand_dims, "squeeze": _squeeze, "dot": _dot, "outer": _outer,
-    "vdot": lambda a, b: _dot(_reshape(a, -1), _reshape(b, -1)), "inner": lambda a, b: ops.linear(b, a) if getattr(b, "ndim", 0) == 2 else _dot(a, b),
+    "vdot": lambda a, b: _dot(_reshape(a, -1), _reshape(b, -1)),
+    "inner": lambda a, b: ops.linear(b, a) if getattr(b, "ndim", 0) == 2 else _dot(a, b),
     "broadcast_to": lambda array, shape: ops.broadcast_to(array, [shape] if isinstance(shape, int) else list(shape)),
     "concatenate": lambda arrays, axis=0: ops.concatenate(list(arrays), axis),
     "stack": lambda arrays, axis=0: ops.stack(list(arrays), axis),
     "vstack": lambda tup: ops.concatenate(_joined(tup, 2), 0),
     "hstack": lambda tup: ops.concatenate(list(tup), 0 if all(getattr(part, "ndim", 0) < 2 for part in tup) else 1),
     "split": _split, "pad": _pad,
-    "take": lambda a, indices, axis=None: ops.gather(_reshape(a, -1) if axis is None else a, indices, 0 if axis is None else axis),
+    "take": lambda a, indices, axis=None: ops.gather(
+        _reshape(a, -1) if axis is None else a, indices, 0 if axis is None else axis),
     "zeros_like": lambda a: _full(a, 0.0), "ones_like": lambda a: _full(a, 1.0),
     "full_like": lambda a, fill_value: _full(a, fill_value),
     "round": lambda a, decimals=0: ops.round(a) if decimals == 0 else ops.round(a * 10.0**decimals) / 10.0**decimals,
     "around": lambda a, decimals=0: ops.round(a) if decimals == 0 else ops.round(a * 10.0**decimals) / 10.0**decimals,
-    "shape": lambda a: a.shape, "ndim": lambda a: a.ndim, "size": lambda a, axis=None: _size(a) if axis is None else a.shape[axis],
+    "shape": lambda a: a.shape, "ndim": lambda a: a.ndim,
+    "size": lambda a, axis=None: _size(a) if axis is None else a.shape[axis],
 }
 
 _INSTEAD = {
