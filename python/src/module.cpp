@@ -2,18 +2,18 @@
 // yolk._core: the library, as the Python files of the package use it. Users see those.
 #include <nanobind/nanobind.h>
 
-#include "callables.hpp"
-#include "devices.hpp"
-#include "errors.hpp"
-#include "evolution.hpp"
-#include "graphs.hpp"
-#include "interrupt.hpp"
+#include "base/devices.hpp"
+#include "base/errors.hpp"
+#include "base/interrupt.hpp"
+#include "graphs/graphs.hpp"
 #include "ops/ops.hpp"
 #include "ops/tuning.hpp"
-#include "prompts.hpp"
-#include "systems.hpp"
-#include "traced.hpp"
-#include "training.hpp"
+#include "systems/prompts.hpp"
+#include "systems/systems.hpp"
+#include "tracing/callables.hpp"
+#include "tracing/traced.hpp"
+#include "training/evolution.hpp"
+#include "training/training.hpp"
 
 NB_MODULE(_core, module) {
     // Functions live as long as the interpreter where a traceback or a closure holds them; that is no fault to print.

@@ -11,10 +11,12 @@
 from . import errors, gepa, metrics, models, operations, ops
 from ._core import Device, Equation, Memo, Metric
 from ._core import version as __version__
-from ._custom import Custom, custom
 from ._devices import devices
 from ._evolution import Evolution, Members
-from ._graph import Graph, Walk, trace
+from ._graphs.custom import Custom, custom
+from ._graphs.graph import Graph, Walk, trace
+from ._graphs.transforms import (Collected, as_call, batch, collect, dce, fold, folded_outputs, inject, inline_calls,
+                                 memoize, pullback, pushforward, sched, weighted, with_static_inputs)
 from ._gymnasium.policy import EnvironmentPolicy
 from ._gymnasium.training import EnvironmentRun
 from ._history import History
@@ -25,8 +27,6 @@ from ._policy import Policy
 from ._system import Hyperfunction, Outcome, System, host_function, hyperfunction, metric
 from ._torch import check, from_torch
 from ._training import Run, environments, evaluate, replay, train
-from ._transforms import (Collected, as_call, batch, collect, dce, fold, folded_outputs, inject, inline_calls, memoize,
-                          pullback, pushforward, sched, weighted, with_static_inputs)
 from .errors import (BadInput, Cancelled, DeviceLost, DriverError, Error, Failed, FileError, OutOfMemory, Unsupported,
                      Untraceable)
 from .ops._array import Array, array

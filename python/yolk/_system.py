@@ -10,9 +10,9 @@ from typing import Any
 
 from . import _core
 from ._coroutines import finished
-from ._custom import Calls, Rules, called, packed as _packed
+from ._graphs.custom import Calls, Rules, called, packed as _packed
 from ._devices import Chosen, request_of
-from ._graph import Graph, from_raw
+from ._graphs.graph import Graph, from_raw
 from ._history import History
 from ._parameters import Fields, described
 from ._prompts import PromptSearch

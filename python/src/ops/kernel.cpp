@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel.hpp"
+#include "ops/kernel.hpp"
 
 #include <cmath>
 #include <concepts>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops.hpp"
+#include "ops/ops.hpp"
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "../errors.hpp"
-#include "../options.hpp"
-#include "place.hpp"
+#include "base/errors.hpp"
+#include "base/options.hpp"
+#include "ops/place.hpp"
 
 namespace yolk::python {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "place.hpp"
+#include "ops/place.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "../devices.hpp"
+#include "base/devices.hpp"
 #include "yolk/internal/runtime/device_selection.hpp"
 
 namespace yolk::python {

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "kernel.hpp"
+#include "ops/kernel.hpp"
 #include "yolk/context.hpp"
 
 namespace yolk::python {

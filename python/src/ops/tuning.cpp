@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuning.hpp"
+#include "ops/tuning.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
-#include "../callables.hpp"
-#include "../devices.hpp"
-#include "../errors.hpp"
-#include "../interrupt.hpp"
-#include "../options.hpp"
+#include "base/devices.hpp"
+#include "base/errors.hpp"
+#include "base/interrupt.hpp"
+#include "base/options.hpp"
+#include "tracing/callables.hpp"
 #include "yolk/context.hpp"
 #include "yolk/internal/autotune/strategy.hpp"
 #include "yolk/internal/autotune/user_kernel.hpp"

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/interrupt.hpp"
+
+#include <nanobind/nanobind.h>
+
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+
+#include "yolk/stop.hpp"
+
+namespace yolk::python {
+namespace {
+
+std::mutex guard;
+std::condition_variable all_ended;
+int alive = 0;               // under guard
+struct sigaction before {};  // written before the handler is installed
+
+void ask_to_end(int signal) {
+    request_stop();
+    if ((before.sa_flags & SA_SIGINFO) == 0 && before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
+        before.sa_handler(signal);
+}
+
+/// Whoever ignores it, or has no handler of the interpreter's, keeps that.
+bool has_handler(const struct sigaction& action) {
+    return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
+
+}  // namespace
+
+Interruptible::Interruptible() {
+    const std::scoped_lock lock(guard);
+    if (alive++ > 0) return;
+    clear_stop();
+    struct sigaction now {};
+    ::sigaction(SIGINT, nullptr, &now);
+    before = now;
+    if (!has_handler(now)) return;
+    struct sigaction ours {};
+    ours.sa_handler = ask_to_end;
+    sigemptyset(&ours.sa_mask);
+    ::sigaction(SIGINT, &ours, nullptr);
+}
+
+Interruptible::~Interruptible() {
+    const std::scoped_lock lock(guard);
+    if (--alive > 0) return;
+    if (has_handler(before)) ::sigaction(SIGINT, &before, nullptr);
+    clear_stop();
+    all_ended.notify_all();
+}
+
+bool Interruptible::requested() noexcept { return stop_requested(); }
+
+void Interruptible::raise_if_requested() {
+    if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+}
+
+void Interruptible::end_all() {
+    const nanobind::gil_scoped_release released;
+    std::unique_lock lock(guard);
+    if (alive > 0) request_stop();
+    all_ended.wait(lock, [] { return alive == 0; });
+}
+
+}  // namespace yolk::python

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tracing/callables.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <mutex>
+#include <utility>
+
+#include "base/errors.hpp"
+#include "tracing/at_once.hpp"
+#include "yolk/internal/hyper/foreign_code.hpp"
+
+namespace yolk::python {
+namespace {
+
+namespace nb = nanobind;
+
+std::mutex raised_guard;
+std::unique_ptr<nb::python_error> first_raised;  // under raised_guard
+
+}  // namespace
+
+thread_local int InsideBody::depth_ = 0;
+thread_local bool InsideBody::has_lock_ = false;
+thread_local bool KeptHere::here_ = false;
+
+void let_host_calls_have_the_lock() {
+    hyper::wait_for_host_calls_through([](const std::function<void()>& wait) {
+        if (!InsideBody::has_lock()) return wait();
+        const WithoutLock released;
+        wait();
+    });
+}
+
+Kept keep(nb::object object) {
+    return {new nb::object(std::move(object)), [](nb::object* kept) {
+                if (Py_IsInitialized() == 0) {
+                    static_cast<void>(kept->release());  // the interpreter has taken everything with it
+                    delete kept;
+                    return;
+                }
+                const nb::gil_scoped_acquire acquired;
+                delete kept;
+            }};
+}
+
+void remember_raised(nb::python_error&& raised) {
+    const std::scoped_lock lock(raised_guard);
+    if (!first_raised) first_raised = std::make_unique<nb::python_error>(std::move(raised));
+}
+
+void forget_raised() { static_cast<void>(take_raised()); }
+
+std::unique_ptr<nb::python_error> take_raised() {
+    const std::scoped_lock lock(raised_guard);
+    return std::move(first_raised);
+}
+
+void raise_from(const Error& error, std::unique_ptr<nb::python_error> cause) {
+    // Ctrl-C and exits are no errors.
+    if (!cause->matches(PyExc_Exception)) throw nb::python_error(std::move(*cause));
+    const nb::object exception = nb::module_::import_("yolk.errors").attr(class_of(error.kind))(error.message);
+    exception.attr("__cause__") = cause->value();
+    PyErr_SetObject(exception.type().ptr(), exception.ptr());
+    throw nb::python_error();
+}
+
+std::string words_of(const nb::python_error& raised) {
+    const std::string type = nb::str(raised.type().attr("__name__")).c_str();
+    return type + ": " + nb::str(raised.value()).c_str();
+}
+
+Error error_of_raised(nb::python_error& raised) {
+    Error error = failed_work("{}", words_of(raised));
+    if (!raised.matches(PyExc_Exception)) error.kind = ErrorKind::Cancelled;  // Ctrl-C, or an exit
+    KeptHere::is_on() ? keep_raised(std::move(raised)) : remember_raised(std::move(raised));
+    return error;
+}
+
+}  // namespace yolk::python

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Python's functions as functions of the library, which calls them on any thread and keeps them as long as it likes.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/interrupt.hpp"
+#include "yolk/result.hpp"
+
+namespace yolk::python {
+
+/// A Python object that may be copied and dropped without the interpreter's lock.
+using Kept = std::shared_ptr<nanobind::object>;
+[[nodiscard]] Kept keep(nanobind::object object);
+
+/// While one is alive, this thread is in a Python function that the library called, and has the interpreter's lock.
+class InsideBody {
+   public:
+    InsideBody() noexcept : had_lock_(std::exchange(has_lock_, true)) { ++depth_; }
+    ~InsideBody() {
+        --depth_;
+        has_lock_ = had_lock_;
+    }
+    InsideBody(const InsideBody&) = delete;
+    InsideBody& operator=(const InsideBody&) = delete;
+    [[nodiscard]] static bool any() noexcept { return depth_ > 0; }
+    /// Whether this thread is in such a function and has not let the lock go since (WithoutLock).
+    [[nodiscard]] static bool has_lock() noexcept { return has_lock_; }
+
+   private:
+    friend class WithoutLock;
+    static thread_local int depth_;
+    static thread_local bool has_lock_;
+    bool had_lock_;
+};
+
+/// The interpreter's lock is let go while it lives: around work of the library that calls Python functions.
+class WithoutLock {
+   public:
+    WithoutLock() noexcept : had_lock_(std::exchange(InsideBody::has_lock_, false)) {}
+    ~WithoutLock() { InsideBody::has_lock_ = had_lock_; }
+    WithoutLock(const WithoutLock&) = delete;
+    WithoutLock& operator=(const WithoutLock&) = delete;
+
+   private:
+    nanobind::gil_scoped_release released_{};
+    bool had_lock_;
+};
+
+/// Host calls that a function waits for while it is traced need the lock that its thread has.
+void let_host_calls_have_the_lock();
+
+/// The first exception that Python code raised since the last forget_raised(): what comes out of the library is an
+/// error with its words, and users get the exception itself, with its traceback.
+void remember_raised(nanobind::python_error&& raised);
+void forget_raised();
+/// Null where nothing was raised.
+[[nodiscard]] std::unique_ptr<nanobind::python_error> take_raised();
+
+/// Throws the error's own exception, with the other one as its __cause__. Needs the interpreter's lock.
+[[noreturn]] void raise_from(const Error& error, std::unique_ptr<nanobind::python_error> cause);
+
+/// A user's function that the library calls between its steps, on any thread: what it raises ends the work, and is
+/// raised when that has ended. So is what a signal's handler raises.
+class Callback {
+   public:
+    /// Whether to go on: `ask` returns None, or a truth value. Takes the interpreter's lock.
+    template <class Ask>
+    bool goes_on(Ask ask) {
+        const nanobind::gil_scoped_acquire acquired;
+        try {
+            Interruptible::raise_if_requested();
+            const nanobind::object answer = ask();
+            return answer.is_none() || nanobind::cast<bool>(answer);
+        } catch (nanobind::python_error& raised) {
+            remember(std::move(raised));
+            return false;
+        }
+    }
+    void remember(nanobind::python_error&& raised) {
+        if (!raised_) raised_ = std::make_unique<nanobind::python_error>(std::move(raised));
+    }
+    void raise() {
+        if (raised_) throw nanobind::python_error(std::move(*std::exchange(raised_, nullptr)));
+    }
+
+   private:
+    std::unique_ptr<nanobind::python_error> raised_;
+};
+
+/// While one is alive with `here`, what Python code raises in this thread is kept for this thread alone (keep_raised in
+/// at_once.hpp): its work calls users' functions nowhere else. With false it is remembered as ever.
+class KeptHere {
+   public:
+    explicit KeptHere(bool here) noexcept : before_(std::exchange(here_, here)) {}
+    ~KeptHere() { here_ = before_; }
+    KeptHere(const KeptHere&) = delete;
+    KeptHere& operator=(const KeptHere&) = delete;
+    [[nodiscard]] static bool is_on() noexcept { return here_; }
+
+   private:
+    static thread_local bool here_;
+    bool before_;
+};
+
+/// "TypeError: the words". Needs the interpreter's lock.
+[[nodiscard]] std::string words_of(const nanobind::python_error& raised);
+/// The same as an error, and the exception is remembered, or kept (KeptHere). Needs the interpreter's lock.
+[[nodiscard]] Error error_of_raised(nanobind::python_error& raised);
+
+}  // namespace yolk::python

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tracing/values.hpp"
+
+#include <fmt/format.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <utility>
+
+#include "base/arrays.hpp"
+#include "base/errors.hpp"
+
+namespace yolk::python {
+namespace {
+
+using Floats = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
+
+/// yolk._trees.as_float32: whatever is an array, as one of fp32 in row-major order.
+Floats floats_of(nb::handle object, const std::string& what) {
+    return nb::cast<Floats>(nb::module_::import_("yolk._trees").attr("as_float32")(object, what));
+}
+
+hyper::Value sequence_of(nb::handle object, const std::string& what) {
+    // Numbers, or rows of equally many numbers, are an array.
+    const nb::object array = nb::module_::import_("yolk._trees").attr("array_or_none")(object);
+    if (!array.is_none()) return tensor_of(array, what);
+    hyper::List::Items items;
+    for (const nb::handle item : object) items.push_back(value_of(item, what));
+    return unwrap(hyper::List::create(std::move(items)));
+}
+
+hyper::Value record_of(const nb::dict& fields, const std::string& what) {
+    hyper::Record::Fields all;
+    for (const auto& [key, value] : fields) {
+        std::string name;
+        if (!nb::try_cast(key, name))
+            throw Raised(bad_input("{} has the key {}, which is no text.", what, nb::repr(key).c_str()));
+        all.emplace_back(name, value_of(value, what));
+    }
+    return unwrap(hyper::Record::create(std::move(all)));
+}
+
+}  // namespace
+
+hyper::Tensor tensor_of(nb::handle object, const std::string& what) {
+    const Floats floats = floats_of(object, what);
+    std::vector<std::uint64_t> extents;
+    for (std::size_t i = 0; i < floats.ndim(); ++i) extents.push_back(floats.shape(i));
+    if (extents.empty()) extents.push_back(1);
+    return unwrap(hyper::Tensor::create(Shape(extents), {floats.data(), floats.data() + floats.size()}));
+}
+
+hyper::Value value_of(nb::handle object, const std::string& what) {
+    PyObject* const raw = object.ptr();
+    if (PyBool_Check(raw)) return raw == Py_True;
+    if (PyUnicode_Check(raw)) return nb::cast<std::string>(object);
+    if (PyFloat_Check(raw)) return nb::cast<double>(object);
+    if (PyLong_Check(raw)) {
+        std::int64_t integer = 0;
+        if (nb::try_cast(object, integer)) return integer;
+        throw Raised(bad_input("{} is {}, which does not fit into 64 bits.", what, nb::repr(object).c_str()));
+    }
+    if (PyDict_Check(raw)) return record_of(nb::borrow<nb::dict>(object), what);
+    if (PyList_Check(raw) || PyTuple_Check(raw)) return sequence_of(object, what);
+    if (object.is_none())
+        throw Raised(
+            bad_input("{} is None; an array, a text, a number, a truth value, a dict or a list is needed.", what));
+    return tensor_of(object, what);
+}
+
+nb::object python_of(const hyper::Tensor& tensor) {
+    const std::span<const std::uint64_t> extents = tensor.shape().extents();
+    std::vector<std::size_t> shape(extents.begin(), extents.end());
+    return numpy_copy(tensor.values(), std::move(shape));
+}
+
+nb::object python_of(const hyper::Value& value) {
+    if (const auto* tensor = value.tensor()) return python_of(*tensor);
+    if (const auto* text = value.text()) return nb::cast(*text);
+    if (const auto* number = value.number()) return nb::cast(*number);
+    if (const auto* integer = value.integer()) return nb::cast(*integer);
+    if (const auto* truth = value.boolean()) return nb::cast(*truth);
+    if (const auto* record = value.record()) {
+        nb::dict fields;
+        for (const auto& [name, field] : record->fields()) fields[name.c_str()] = python_of(field);
+        return fields;
+    }
+    nb::list items;
+    if (const auto* list = value.list())
+        for (const hyper::Value& item : list->items()) items.append(python_of(item));
+    return items;
+}
+
+nb::object from_json(const Json& json) { return nb::module_::import_("json").attr("loads")(json.dump()); }
+
+std::map<std::string, hyper::Value> inputs_of(nb::handle object) {
+    if (!nb::isinstance<nb::dict>(object))
+        throw Raised(bad_input("The inputs are {}; a dict of values by name is needed.", nb::repr(object).c_str()));
+    std::map<std::string, hyper::Value> inputs;
+    for (const auto& [key, value] : nb::borrow<nb::dict>(object)) {
+        const std::string name = nb::str(key).c_str();
+        inputs.emplace(name, value_of(value, "input '" + name + "'"));
+    }
+    return inputs;
+}
+
+std::vector<hyper::Example> examples_of(nb::handle list) {
+    std::vector<hyper::Example> examples;
+    for (const nb::handle one : list) {
+        if (!PySequence_Check(one.ptr()) || PyUnicode_Check(one.ptr()) || nb::len(one) != 2) {
+            throw Raised(bad_input("Example {} is {}; a pair of the inputs, a dict, and what is expected is needed.",
+                                   examples.size(), nb::repr(one).c_str()));
+        }
+        examples.push_back(
+            {inputs_of(one[0]), value_of(one[1], fmt::format("what example {} expects", examples.size()))});
+    }
+    return examples;
+}
+
+}  // namespace yolk::python
