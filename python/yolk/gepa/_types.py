@@ -7,8 +7,8 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ._coroutines import finished
-from ._models import text_of
+from .._coroutines import finished
+from .._models import text_of
 
 
 @dataclasses.dataclass

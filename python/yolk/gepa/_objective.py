@@ -8,9 +8,9 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from . import _core
-from ._models import answer
-from .errors import BadInput, Failed
+from .. import _core
+from .._models import answer
+from ..errors import BadInput, Failed
 
 SEPARATOR = "\x1f"
 # What the library writes for each request, so that the component can be told; the prompt is made here.

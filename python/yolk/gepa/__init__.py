@@ -5,7 +5,7 @@
     result = gepa.optimize(seed_candidate={"system_prompt": "..."}, trainset=..., valset=..., task_lm=..., reflection_lm=...)
 """
 
-from ._gepa_optimize import optimize
-from ._gepa_types import DefaultAdapter, EvaluationBatch, EvaluationResult, GEPAAdapter, GEPAResult
+from ._optimize import optimize
+from ._types import DefaultAdapter, EvaluationBatch, EvaluationResult, GEPAAdapter, GEPAResult
 
 __all__ = ["DefaultAdapter", "EvaluationBatch", "EvaluationResult", "GEPAAdapter", "GEPAResult", "optimize"]
