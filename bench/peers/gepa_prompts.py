@@ -64,7 +64,8 @@ def main():
             calls = [used for best, used, _ in rows if best == 1.0]
             print(f"{budget:5} metric calls, {name}: perfect {len(calls)} of {len(rows)}"
                   + (f" after {statistics.mean(calls):.0f} (mean)" if calls else "")
-                  + f", best mean {statistics.mean(best for best, _, _ in rows):.2f}, most calls {max(used for _, used, _ in rows)}"
+                  + f", best mean {statistics.mean(best for best, _, _ in rows):.2f}"
+                  + f", most calls {max(used for _, used, _ in rows)}"
                   + f", {statistics.median(seconds for _, _, seconds in rows):.3f} s", flush=True)
 
 

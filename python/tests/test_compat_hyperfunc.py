@@ -2,7 +2,10 @@
 """Programs in hyperfunc's words. The first three are its quick starts, written anew from their descriptions."""
 import asyncio
 import math
+import os
 import random
+import signal
+import threading
 import time
 
 import numpy as np
@@ -222,11 +225,14 @@ def test_random_numbers_are_drawn_each_time():
 
 @pytest.mark.parametrize("operation, reference", [
     (lambda x: x.tanh(), np.tanh), (lambda x: torch.exp(x), np.exp), (lambda x: x.relu().sum(), lambda x: np.maximum(x, 0).sum()),
-    (lambda x: x.mean(dim=1), lambda x: x.mean(axis=1)), (lambda x: x.T @ x, lambda x: x.T @ x), (lambda x: x[0] @ x.T, lambda x: x[0] @ x.T),
-    (lambda x: x.softmax(dim=-1), lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True)), (lambda x: x.view(-1)[1:4], lambda x: x.reshape(-1)[1:4]),
+    (lambda x: x.mean(dim=1), lambda x: x.mean(axis=1)), (lambda x: x.T @ x, lambda x: x.T @ x),
+    (lambda x: x[0] @ x.T, lambda x: x[0] @ x.T),
+    (lambda x: x.softmax(dim=-1), lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True)),
+    (lambda x: x.view(-1)[1:4], lambda x: x.reshape(-1)[1:4]),
     (lambda x: combine([x, x]), lambda x: np.concatenate([x, x], -1)), (lambda x: split(x, sizes=[1, 3])[1], lambda x: x[:, 1:]),
     (lambda x: combine([x, x], dim=0), lambda x: np.concatenate([x, x])), (lambda x: (1 - x)**2 / 3, lambda x: (1 - x)**2 / 3),
-    (lambda x: x.clamp(-0.5, 0.5).abs().max(), lambda x: np.abs(np.clip(x, -0.5, 0.5)).max()), (lambda x: x.unsqueeze(0).squeeze(), lambda x: x),
+    (lambda x: x.clamp(-0.5, 0.5).abs().max(), lambda x: np.abs(np.clip(x, -0.5, 0.5)).max()),
+    (lambda x: x.unsqueeze(0).squeeze(), lambda x: x),
     (lambda x: torch.cat([x, torch.ones(3, 4)], dim=1), lambda x: np.concatenate([x, np.ones((3, 4))], 1)),
     (lambda x: torch.where(x > 0, x, 0.0), lambda x: np.maximum(x, 0)), (lambda x: x.transpose(0, 1), lambda x: x.T),
     (lambda x: torch.stack([x, x]), lambda x: np.stack([x, x])), (lambda x: torch.split(x, 3, dim=1)[1], lambda x: x[:, 3:]),
@@ -304,3 +310,17 @@ def test_exceptions_come_through(kind):
 
     with pytest.raises(ConnectionError, match="gone"):
         run(Fails().evaluate(XOR, likelihood))
+
+
+@pytest.mark.parametrize("kind", [Xor, XorOnHost])
+def test_ctrl_c_and_cancelling_end_the_work(kind):
+    system = xor(kind, steps=1_000_000)
+    run(system.evaluate(XOR, likelihood))
+    started = time.monotonic()
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        run(system.optimize(XOR, likelihood))
+    with pytest.raises(asyncio.TimeoutError):
+        run(asyncio.wait_for(system.optimize(XOR, likelihood), 0.5))
+    assert time.monotonic() - started < 10
+    assert run(system.evaluate(XOR, likelihood)) < 0

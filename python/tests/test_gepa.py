@@ -142,8 +142,10 @@ def test_what_is_not_supported_is_refused_by_name(name, value):
 
 
 @pytest.mark.parametrize("changed, words", [
-    ({"seed_candidate": {}}, "seed_candidate"), ({"seed_candidate": {"a": 1}}, "texts are needed"), ({"trainset": []}, "trainset is empty"),
-    ({"valset": []}, "valset is empty"), ({"task_lm": None}, "neither an adapter"), ({"task_lm": "openai/gpt-5"}, "yolk.models.chat"),
+    ({"seed_candidate": {}}, "seed_candidate"), ({"seed_candidate": {"a": 1}}, "texts are needed"),
+    ({"trainset": []}, "trainset is empty"),
+    ({"valset": []}, "valset is empty"), ({"task_lm": None}, "neither an adapter"),
+    ({"task_lm": "openai/gpt-5"}, "yolk.models.chat"),
     ({"reflection_lm": None}, "reflection_lm"), ({"max_metric_calls": None}, "Nothing ends"),
     ({"adapter": TwoParts()}, "leave them out"), ({"task_lm": None, "adapter": object()}, r"evaluate\(\)"),
     ({"module_selector": "best"}, "round_robin, all"), ({"reflection_prompt_template": "<curr_param>"}, "<side_info>"),

@@ -151,7 +151,7 @@ Result<chat::Answer> answer_of(const nb::object& given) {
     return answer;
 }
 
-/// An objective that is a Python object (yolk/_gepa.py).
+/// An objective that is a Python object (yolk/gepa/_objective.py).
 class PythonObjective final : public h::TextObjective {
    public:
     PythonObjective(nb::object object, const nb::dict& run) : object_(keep(std::move(object))) {

@@ -75,7 +75,9 @@ class Callback {
         try {
             Interruptible::raise_if_requested();
             const nanobind::object answer = ask();
-            return answer.is_none() || nanobind::cast<bool>(answer);
+            const int truth = answer.is_none() ? 1 : PyObject_IsTrue(answer.ptr());
+            if (truth < 0) throw nanobind::python_error();
+            return truth == 1;
         } catch (nanobind::python_error& raised) {
             remember(std::move(raised));
             return false;

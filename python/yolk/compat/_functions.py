@@ -179,7 +179,8 @@ class HyperFunction:
         kinds = inspect.Parameter.POSITIONAL_ONLY
         body = run if has_hp else lambda *operands: run(None, *operands)
         parameters = (["hp"] if has_hp else []) + [f"operand_{i}" for i in range(len(names))]
-        body.__signature__ = inspect.Signature([inspect.Parameter(one, kinds) for one in parameters])  # type: ignore[attr-defined]
+        signature = inspect.Signature([inspect.Parameter(one, kinds) for one in parameters])
+        body.__signature__ = signature  # type: ignore[attr-defined]
         body.__name__ = self.name
         make = traced_function if kind == "traced" else host_function
         return make(self.parameters(values), name=self.name, optimize=self.optimize_hparams)(body)

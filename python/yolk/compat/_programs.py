@@ -122,7 +122,8 @@ class TracedProgram:
         return [float(one) for one in found.rewards]
 
     def optimize(self, examples: Sequence[Example], metric: Any, settings: dict[str, Any]) -> Any:
-        return self.system.optimize(_pairs(examples), self._metric(examples, metric), progress=False, **settings)
+        return self.system.optimize(_pairs(examples), self._metric(examples, metric), progress=False,
+                                    on_generation=lambda report: not self.owner.ended.is_set(), **settings)
 
 
 class HostProgram:
@@ -138,8 +139,13 @@ class HostProgram:
 
     async def _scores(self, states: list[dict[str, Any]], examples: Sequence[Example], metric: Any) -> list[float]:
         tasks = [asyncio.create_task(self._one(state, one)) for state in states for one in examples]
+        all_of_them = asyncio.gather(*tasks)
+        while not all_of_them.done():
+            await asyncio.wait([all_of_them], timeout=0.1)
+            if self.owner.ended.is_set():
+                all_of_them.cancel()
         try:
-            found = await asyncio.gather(*tasks)
+            found = all_of_them.result()
         except BaseException:
             for task in tasks:
                 task.cancel()
@@ -169,7 +175,7 @@ class HostProgram:
         for _ in range(steps):
             members = [{**self.owner.state, **member} for member in run.ask()]
             run.tell(asyncio.run(self._scores(members, examples, metric)))
-            if _core.stop_requested():
+            if self.owner.ended.is_set():
                 break
         self.state = {**self.owner.state, **run.parameters}
         return run

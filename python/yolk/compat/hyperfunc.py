@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -75,7 +76,7 @@ class HyperSystem:
         self.seed, self.state = seed, {}
         self._functions: dict[str, HyperFunction] = {}
         self._program: Any = None
-        self._outcome: Any = None
+        self.ended = threading.Event()
 
     async def run(self, *arguments: Any, **inputs: Any) -> Any:
         raise NotImplementedError("Write `async def run(self, ...)` in a class of your own.")
@@ -113,7 +114,8 @@ class HyperSystem:
     def set_hp_state(self, state: dict[str, Any]) -> None:
         for name, values in state.items():
             if name not in self._functions or self.state[name] is None:
-                raise BadInput(f"There is no hyperfunction '{name}' with an hp; there are {', '.join(self._functions) or 'none'}.")
+                known = ", ".join(self._functions) or "none"
+                raise BadInput(f"There is no hyperfunction '{name}' with an hp; there are {known}.")
             array, wanted = np.asarray(raw(values), dtype=np.float32), np.shape(self.state[name])
             if array.shape != wanted or not np.isfinite(array).all():
                 raise BadInput(f"The values of '{name}' have the shape {array.shape}; finite ones of {wanted} are needed.")
@@ -139,6 +141,15 @@ class HyperSystem:
             self._program = program_of(self, given[0])
         return given
 
+    async def _beside(self, work: Any, *arguments: Any) -> Any:
+        """In a thread with an event loop of its own. Ctrl-C and cancelling end the work there, too."""
+        self.ended.clear()
+        try:
+            return await asyncio.to_thread(work, *arguments)
+        except asyncio.CancelledError:
+            self.ended.set()
+            raise
+
     async def execute(self, *arguments: Any, **inputs: Any) -> Any:
         """What run() gives for these inputs, in Python."""
         token = current.set(_HostCalls(self, self.state))
@@ -149,7 +160,7 @@ class HyperSystem:
 
     async def evaluate(self, examples: Sequence[Example], metric: Any) -> float:
         """metric(predictions, expected) of all examples; higher is better."""
-        return await asyncio.to_thread(self._evaluate, examples, metric)
+        return await self._beside(self._evaluate, examples, metric)
 
     def _evaluate(self, examples: Any, metric: Any) -> float:
         given = self._ready(examples)
@@ -161,7 +172,7 @@ class HyperSystem:
     async def evaluate_population(self, candidates: Sequence[dict[str, Any]], examples: Sequence[Example], metric: Any,
                                   **_: Any) -> list[float]:
         """The scores of candidates, each values by the hyperfunctions' names; the system's own stay as they are."""
-        return await asyncio.to_thread(self._evaluate_population, list(candidates), examples, metric)
+        return await self._beside(self._evaluate_population, list(candidates), examples, metric)
 
     def _evaluate_population(self, candidates: list[dict[str, Any]], examples: Any, metric: Any) -> list[float]:
         given = self._ready(examples)
@@ -180,7 +191,7 @@ class HyperSystem:
 
     async def optimize(self, examples: Sequence[Example], metric: Any) -> Any:
         """Makes the hp of all hyperfunctions with optimize_hparams better, by the system's optimizer."""
-        return await asyncio.to_thread(self._optimize, examples, metric)
+        return await self._beside(self._optimize, examples, metric)
 
     def _optimize(self, examples: Any, metric: Any) -> Any:
         given = self._ready(examples)

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _core
-from ._objective import REQUEST, SEPARATOR, Objective, default_template
-from ._types import DefaultAdapter, GEPAResult
 from .._models import checked
 from .._prompts import Progress, warn_of_one_proposal
 from ..errors import BadInput, Unsupported
+from ._objective import REQUEST, SEPARATOR, Objective, default_template
+from ._types import DefaultAdapter, GEPAResult
 
 _PARENTS = {"pareto": "pareto", "current_best": "best", "epsilon_greedy": "epsilon_greedy", "top_k_pareto": "top_k"}
 # Only with these values; other ones name what cannot be done.
