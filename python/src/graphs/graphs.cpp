@@ -245,7 +245,7 @@ void bind_equations(nb::module_& module) {
             "bodies",
             [](const h::Equation& e) {
                 // As graphs of the package: yolk._graph.from_raw.
-                const nb::object from_raw = nb::module_::import_("yolk._graph").attr("from_raw");
+                const nb::object from_raw = nb::module_::import_("yolk._graphs.graph").attr("from_raw");
                 nb::list all;
                 for (const auto& body : e.bodies)
                     all.append(from_raw(nb::cast(RawGraph{body, {}}), nb::dict(), nb::dict(), "tuple"));
