@@ -35,8 +35,8 @@ class ranks_waiting : public InFolder {
     }
 };
 
-// One that printed its help, and another program: nothing of MPI tells the others. The others begin when the help has been
-// printed: mpirun itself ends a job in which a process that did not begin MPI ends after others began it.
+// One that printed its help, and another program: nothing of MPI tells the others. The others begin when the help has
+// been printed: mpirun itself ends a job in which a process that did not begin MPI ends after others began it.
 TEST_F(ranks_waiting, one_that_never_comes_is_named) {
     for (const char* const other : {"\"$YOLK\" train --help", "sleep 300"}) {
         SCOPED_TRACE(other);

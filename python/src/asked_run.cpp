@@ -6,11 +6,14 @@
 #include <cmath>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "yolk/internal/core/noise.hpp"
-#include "yolk/run_log.hpp"
+#include "yolk/internal/core/state_file.hpp"
 #include "yolk/internal/evolve/member_parameters.hpp"
 #include "yolk/internal/evolve/parameter_setup.hpp"
 #include "yolk/internal/evolve/settings.hpp"
+#include "yolk/run_log.hpp"
 
 namespace yolk::python {
 namespace {
@@ -57,24 +60,47 @@ Result<std::unique_ptr<AskedRun>> AskedRun::create(Context context, AskedParts p
     YOLK_TRY(const ParameterTable all, ParameterTable::create(std::move(parts.parameters)));
     YOLK_TRY(ParameterTable table, evolve::trained_parameters(all, parts.options));
     std::unique_ptr<AskedRun> made(new AskedRun(std::move(context), std::move(parts.options), std::move(table)));
-    const evolve::EvolutionOptions& options = made->options_;
-    YOLK_TRY(auto scores, evolve::host_scores_evaluator(made->context_.device(), options.population, options.episodes));
-    made->scores_ = scores.get();
-    const bool logs = !parts.log.empty();
-    evolve::EvolutionParts run{.parameters = made->table_,
-                               .initial = std::move(parts.initial),
-                               .evaluator = std::move(scores),
-                               .digest = true,
-                               .keep_weights = logs};
-    YOLK_TRY(made->run_,
-             evolve::Evolution::create(made->context_.device(), made->context_.dispatcher(), std::move(run), options));
-    if (logs) {
-        YOLK_TRY(evolve::RunLogHeader header,
-                 evolve::run_log_header(log_settings(*made), options, made->run_->parameters(),
-                                        made->run_->optimizer_state(), made->run_->generations()));
-        made->log_ = evolve::RunLogWriter::replace(std::move(parts.log), std::move(header));
-    }
+    made->log_path_ = std::move(parts.log);
+    YOLK_TRY_VOID(made->start(std::move(parts.initial), {}, 0));
     return made;
+}
+
+Result<void> AskedRun::start(std::vector<float> initial, std::vector<float> optimizer_state, std::uint32_t generation) {
+    YOLK_TRY(auto scores, evolve::host_scores_evaluator(context_.device(), options_.population, options_.episodes));
+    evolve::HostScoresEvaluator* const here = scores.get();
+    evolve::EvolutionParts parts{.parameters = table_,
+                                 .initial = std::move(initial),
+                                 .evaluator = std::move(scores),
+                                 .digest = true,
+                                 .keep_weights = !log_path_.empty(),
+                                 .optimizer_state = std::move(optimizer_state),
+                                 .generation = generation};
+    YOLK_TRY(run_, evolve::Evolution::create(context_.device(), context_.dispatcher(), std::move(parts), options_));
+    scores_ = here;
+    return open_log();
+}
+
+/// A log that has the run up to here goes on, which drops what it has after; any other file is replaced. Either happens
+/// with the first generation that is told.
+Result<void> AskedRun::open_log() {
+    if (log_path_.empty()) return {};
+    if (run_->generations() > 0) {
+        const Result<evolve::RunLogReader> old = evolve::RunLogReader::open(log_path_);
+        if (old && old->header().settings == log_settings(*this) && old->generations() >= run_->generations() &&
+            old->header().first_generation <= run_->generations()) {
+            YOLK_TRY_VOID(run_->refresh());
+            YOLK_TRY(const std::string digest, run_->state_digest());
+            const Result<bool> same = evolve::goes_on_from(*old, run_->generations(), digest);
+            if (same && *same) {
+                YOLK_TRY(log_, evolve::RunLogWriter::continue_after(*old, run_->generations()));
+                return {};
+            }
+        }
+    }
+    YOLK_TRY(evolve::RunLogHeader header, evolve::run_log_header(log_settings(*this), options_, run_->parameters(),
+                                                                 run_->optimizer_state(), run_->generations()));
+    log_ = evolve::RunLogWriter::replace(log_path_, std::move(header));
+    return {};
 }
 
 NoiseContext AskedRun::next() const {
@@ -192,7 +218,75 @@ Result<std::uint32_t> AskedRun::replay(const std::filesystem::path& log, std::op
             log.string());
     }
     YOLK_TRY_VOID(evolve::replay_log(*run_, reader, generation.value_or(reader.generations())));
+    YOLK_TRY_VOID(open_log());
     return run_->generations();
+}
+
+struct AskedState {
+    std::uint32_t generation = 0;
+    std::string state_hash{}, matrix_shapes{};
+    std::vector<std::pair<std::string, std::string>> settings{};
+};
+
+template <class Fields>
+void each_field(Fields& fields, AskedState& state) {
+    fields("generation", state.generation);
+    fields("state_hash", state.state_hash);
+    fields("parameters", state.matrix_shapes);
+    fields("settings", state.settings);
+}
+
+namespace {
+
+std::string shapes_of(const ParameterTable& table) {
+    std::string text;
+    for (const ParameterDesc& one : table.parameters())
+        text += fmt::format("{}{} [{}, {}]", text.empty() ? "" : ", ", one.name, one.rows, one.columns);
+    return text;
+}
+
+}  // namespace
+
+Result<void> AskedRun::save(const std::filesystem::path& file) const {
+    const std::scoped_lock lock(one_at_a_time_);
+    YOLK_TRY(const std::string hash, run_->state_hash());
+    AskedState state{.generation = run_->generations(),
+                     .state_hash = hash,
+                     .matrix_shapes = shapes_of(table_),
+                     .settings = log_settings(*this)};
+    const std::vector<float> values(run_->parameters().begin(), run_->parameters().end());
+    const std::vector<float> moments(run_->optimizer_state().begin(), run_->optimizer_state().end());
+    return write_state(file, kAskedKind,
+                       {.fields = FieldWriter::json_of(state),
+                        .tensors = {stored_vector("parameters", values), stored_vector("optimizer_state", moments)}});
+}
+
+Result<void> AskedRun::load(const std::filesystem::path& file) {
+    const std::scoped_lock lock(one_at_a_time_);
+    YOLK_TRY(StateFile stored, read_state(file, kAskedKind));
+    const std::string what = fmt::format("'{}'", file.string());
+    FieldReader reader(stored.fields);
+    AskedState state;
+    each_field(reader, state);
+    std::vector<float> values, moments;
+    if (!take_tensor(stored, "parameters", values)) reader.fail("parameters");
+    if (!take_tensor(stored, "optimizer_state", moments)) reader.fail("optimizer_state");
+    YOLK_TRY_VOID(check_fields(reader, kAskedKind, what));
+    if (state.matrix_shapes != shapes_of(table_)) {
+        return bad_input("{} is of a run with the parameters {}; this one has {}.", what, state.matrix_shapes,
+                         shapes_of(table_));
+    }
+    const auto here = log_settings(*this);
+    for (std::size_t i = 0; i < here.size(); ++i) {
+        if (i < state.settings.size() && state.settings[i] == here[i]) continue;
+        return bad_input("{} is of a run with {} {}, this one has {}; make the run as that one was.", what,
+                         here[i].first, i < state.settings.size() ? state.settings[i].second : "missing",
+                         here[i].second);
+    }
+    const Result<std::string> hash = evolve::state_hash(values, moments, state.generation);
+    if (!hash || *hash != state.state_hash)
+        return unreadable_state(kAskedKind, what, "its state hash does not fit its state");
+    return start(std::move(values), std::move(moments), state.generation);
 }
 
 }  // namespace yolk::python

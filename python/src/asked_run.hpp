@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "yolk/context.hpp"
-#include "yolk/internal/evolve/evaluator.hpp"
 #include "yolk/evolution.hpp"
+#include "yolk/internal/evolve/evaluator.hpp"
 #include "yolk/internal/evolve/options.hpp"
 #include "yolk/run_log.hpp"
 
@@ -52,6 +52,12 @@ class AskedRun {
     [[nodiscard]] std::vector<float> optimizer_state() const;
     [[nodiscard]] Result<void> set_parameters(std::span<const float> values);
     [[nodiscard]] Result<std::string> state_hash() const;
+    /// All that the next generation depends on, as a state file (yolk/internal/core/state_file.hpp); whole or not at
+    /// all. Errors: Io.
+    [[nodiscard]] Result<void> save(const std::filesystem::path& file) const;
+    /// Goes on from a saved state of a run with the same settings and parameters; the log, where there is one, goes on
+    /// after the state's generation. Errors: read_state's, a state of another run.
+    [[nodiscard]] Result<void> load(const std::filesystem::path& file);
     /// Applies the log of a run with the same settings and first values up to a generation; all where it is not given.
     [[nodiscard]] Result<std::uint32_t> replay(const std::filesystem::path& log,
                                                std::optional<std::uint32_t> generation);
@@ -62,6 +68,10 @@ class AskedRun {
    private:
     AskedRun(Context context, evolve::EvolutionOptions options, ParameterTable table)
         : context_(std::move(context)), options_(std::move(options)), table_(std::move(table)) {}
+    /// Makes the run anew, after `generation` generations.
+    [[nodiscard]] Result<void> start(std::vector<float> initial, std::vector<float> optimizer_state,
+                                     std::uint32_t generation);
+    [[nodiscard]] Result<void> open_log();
     [[nodiscard]] NoiseContext next() const;
     [[nodiscard]] Result<void> log_generation();
 
@@ -70,6 +80,7 @@ class AskedRun {
     evolve::EvolutionOptions options_;
     ParameterTable table_;
     evolve::HostScoresEvaluator* scores_ = nullptr;  // the run's
+    std::filesystem::path log_path_;
     std::optional<evolve::Evolution> run_;
     std::optional<evolve::RunLogWriter> log_;
 };

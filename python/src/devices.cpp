@@ -45,6 +45,21 @@ struct Listing {
     std::string reason;
 };
 
+/// Which device a request gets, and why: "Intel ... asked for by its name", "the best of 2: SwiftShader has a lower
+/// score".
+std::string why_of(const std::string& request, const char* by) {
+    const nb::gil_scoped_release released;
+    const Instance instance = unwrap(Instance::create());
+    const DeviceChoice choice = unwrap(choose_device(instance.devices(), request));
+    std::string text;
+    for (const DeviceInfo& info : instance.devices())
+        if (info.index == choice.index) text = info.name + ", ";
+    if (!request.empty()) return text + fmt::format("asked for by {} as '{}'", by, request);
+    text += choice.rejections.empty() ? "the only one" : "the best one";
+    for (const Rejection& other : choice.rejections) text += fmt::format("; not {}: {}", other.name, other.reason);
+    return text;
+}
+
 Listing list_devices() {
     const nb::gil_scoped_release released;
     Result<Instance> instance = Instance::create();
@@ -131,6 +146,9 @@ void bind_devices(nb::module_& module) {
             "What it lacks of the portable floor; empty: it can be used.")
         .def_prop_ro("usable", [](const ListedDevice& d) { return d.missing.empty(); })
         .def("__repr__", &repr_of);
+    module.def("why_device", [](const std::string& request, bool named) {
+        return why_of(requested_device(request), named ? "device=" : "$YOLK_DEVICE");
+    });
     module.def(
         "list_devices",
         [] {

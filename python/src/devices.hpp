@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "yolk/result.hpp"
 #include "yolk/device.hpp"
+#include "yolk/result.hpp"
 
 namespace yolk::python {
 namespace nb = nanobind;

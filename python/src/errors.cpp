@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "errors.hpp"
 
+#include <typeinfo>
+
 namespace yolk::python {
 namespace {
 
@@ -27,8 +29,11 @@ void translate_errors() {
         } catch (const Raised& raised) {
             const nb::object type = nb::module_::import_("yolk.errors").attr(class_of(raised.error().kind));
             PyErr_SetString(type.ptr(), raised.error().message.c_str());
-        } catch (const nb::cast_error&) {
-            PyErr_SetString(PyExc_TypeError, "An argument is of another type than those that are taken there.");
+        } catch (const std::bad_cast&) {
+            PyErr_SetString(
+                PyExc_TypeError,
+                "An argument, or a part of one, is of a kind that is not taken here, or a whole number that "
+                "does not fit; the function's help says what is.");
         }
     });
 }

@@ -46,10 +46,10 @@ Perturbation perturbation_of(const std::string& kind) {
     return Perturbation::Frozen;
 }
 
-using Shape = std::tuple<std::string, std::uint32_t, std::uint32_t, std::string, std::uint32_t>;
+using ParameterShape = std::tuple<std::string, std::uint32_t, std::uint32_t, std::string, std::uint32_t>;
 
-std::unique_ptr<AskedRun> make_run(const std::vector<Shape>& shapes, const Values& initial, const nb::dict& settings,
-                                   const std::string& device, const std::string& log) {
+std::unique_ptr<AskedRun> make_run(const std::vector<ParameterShape>& shapes, const Values& initial,
+                                   const nb::dict& settings, const std::string& device, const std::string& log) {
     AskedParts parts;
     for (const auto& [name, rows, columns, kind, rank] : shapes)
         parts.parameters.push_back({name, rows, columns, perturbation_of(kind), rank});
@@ -119,6 +119,17 @@ void bind_evolution(nb::module_& module) {
         .def(
             "set_parameters", [](AskedRun& run, const Values& values) { unwrap(run.set_parameters(span_of(values))); },
             nb::arg("values"))
+        .def(
+            "save", [](const AskedRun& run, const std::string& file) { unwrap(run.save(file)); }, nb::arg("file"))
+        .def(
+            "load",
+            [](AskedRun& run, const std::string& file) {
+                static_cast<void>(released([&]() -> Result<bool> {
+                    YOLK_TRY_VOID(run.load(file));
+                    return true;
+                }));
+            },
+            nb::arg("file"))
         .def("state_hash", [](const AskedRun& run) { return unwrap(run.state_hash()); })
         .def("settings", [](const AskedRun& run) { return to_dict(run.options()); })
         .def(

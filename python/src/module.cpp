@@ -15,7 +15,7 @@
 NB_MODULE(_core, module) {
     // Functions live as long as the interpreter where a traceback or a closure holds them; that is no fault to print.
     nanobind::set_leak_warnings(false);
-    module.attr("__version__") = YOLK_VERSION;
+    module.attr("version") = YOLK_VERSION;
     yolk::python::translate_errors();
     yolk::python::let_host_calls_have_the_lock();
     yolk::python::bind_devices(module);

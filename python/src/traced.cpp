@@ -6,9 +6,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <bit>
-#include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -27,15 +26,6 @@ namespace {
 namespace h = hyper;
 using h::Traced;
 using Dimensions = std::vector<std::int64_t>;
-
-/// What a std::source_location points to in GCC's and Clang's libraries: the line cannot be given in any other way.
-struct PointedAt {
-    const char* file;
-    const char* function;
-    unsigned line;
-    unsigned column;
-};
-static_assert(sizeof(h::Line) == sizeof(const PointedAt*));
 
 template <Traced (*kFunction)(const Traced&, h::Line)>
 Traced unary(nb::handle x) {
@@ -365,15 +355,13 @@ void bind_layers_and_texts(AtOnce<nb::module_> m) {
 }  // namespace
 
 h::Line python_line() {
-    // Lines live as long as the process: messages may name them at any time.
+    // Names live as long as the process: messages may give them at any time.
     static std::mutex guard;
-    static std::map<std::pair<std::string, unsigned>, PointedAt> lines;
+    static std::set<std::string> files;
     const nb::tuple at = nb::tuple(nb::module_::import_("yolk._lines").attr("of_caller")());
-    const std::pair key(nb::cast<std::string>(at[0]), nb::cast<unsigned>(at[1]));
     const std::scoped_lock lock(guard);
-    const auto [entry, is_new] = lines.try_emplace(key);
-    if (is_new) entry->second = {entry->first.first.c_str(), "", key.second, 0};
-    return std::bit_cast<h::Line>(static_cast<const PointedAt*>(&entry->second));
+    const std::string& file = *files.insert(nb::cast<std::string>(at[0])).first;
+    return {file.c_str(), nb::cast<std::uint32_t>(at[1])};
 }
 
 Traced traced_of(nb::handle object) {

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -17,10 +18,10 @@
 #include "errors.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
-#include "yolk/json.hpp"
 #include "yolk/environment.hpp"
 #include "yolk/internal/train/policy_file.hpp"
 #include "yolk/internal/train/replay.hpp"
+#include "yolk/json.hpp"
 #include "yolk/train.hpp"
 
 namespace yolk::python {
@@ -69,6 +70,12 @@ Fields training_fields(train::TrainOptions& o, std::vector<std::uint32_t>& hidde
     flag("resume", o.resume);
     fields["task"] = [&o](std::string_view name, nb::handle value) { o.task = text(name, value); };
     fields["out"] = [&o](std::string_view name, nb::handle value) { o.out = text(name, value); };
+    fields["hang_seconds"] = [&o](std::string_view name, nb::handle value) {
+        const double seconds = real_number(name, value);
+        if (!(seconds > 0.0 && seconds <= 1e6))
+            throw Raised(bad_input("{} is {}; above 0, at most 1e6.", name, seconds));
+        o.hang_limit = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
+    };
     fields["audit"] = [&o](std::string_view name, nb::handle value) { o.audit = real_number(name, value); };
     fields["hidden"] = [&hidden](std::string_view name, nb::handle value) { hidden = whole_numbers(name, value); };
     return fields;

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 import os
-import pathlib
 import subprocess
 import sys
 
@@ -8,7 +7,6 @@ import pytest
 
 import yolk
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def pytest_configure(config):
@@ -35,8 +33,3 @@ def python():
                               env=environment)
 
     return run
-
-
-@pytest.fixture
-def root():
-    return ROOT

@@ -216,3 +216,47 @@ def test_the_defaults_are_the_library_s():
         default = signature[name].default
         default = list(default) if isinstance(default, tuple) else default
         assert default == pytest.approx(value) if isinstance(value, float) else default == value, name
+
+
+def told(run, generations):
+    for _ in range(generations):
+        values = run.ask().arrays
+        run.tell(rewards=-((values["w"] - 0.5)**2).sum(axis=(1, 2)))
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_a_saved_run_goes_on_to_the_same_bits(tmp_path, optimizer):
+    def made(log=""):
+        return yolk.Evolution({"w": np.zeros((5, 3))}, population=16, optimizer=optimizer, log=log)
+
+    whole = made(tmp_path / "whole.log")
+    told(whole, 6)
+    first = made(tmp_path / "run.log")
+    told(first, 4)
+    first.save(tmp_path / "state.yolk")
+    told(first, 1)  # what the log has after the saved state goes
+    second = made(tmp_path / "run.log")
+    second.load(tmp_path / "state.yolk")
+    assert second.generation == 4
+    told(second, 2)
+    assert second.state_hash == whole.state_hash
+    replayed = made()
+    assert replayed.replay(tmp_path / "run.log") == 6 and replayed.state_hash == whole.state_hash
+
+
+def test_states_of_other_runs_are_refused(tmp_path):
+    run = yolk.Evolution({"w": np.zeros((5, 3))}, population=16)
+    told(run, 1)
+    run.save(tmp_path / "state.yolk")
+    with pytest.raises(yolk.BadInput, match=r"w \[5, 3\]"):
+        yolk.Evolution({"w": np.zeros((3, 5))}, population=16).load(tmp_path / "state.yolk")
+    with pytest.raises(yolk.BadInput, match="sigma"):
+        yolk.Evolution({"w": np.zeros((5, 3))}, population=16, sigma=0.1).load(tmp_path / "state.yolk")
+    with pytest.raises(yolk.FileError):
+        run.load(tmp_path / "none.yolk")
+    bytes_ = bytearray((tmp_path / "state.yolk").read_bytes())
+    bytes_[-3] ^= 1
+    (tmp_path / "damaged.yolk").write_bytes(bytes_)
+    with pytest.raises(yolk.BadInput):
+        run.load(tmp_path / "damaged.yolk")
+    assert run.generation == 1

@@ -1,4 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
+import ast
+import pathlib
+
+import numpy as np
+import pytest
+
 import yolk
 
 
@@ -61,3 +67,27 @@ def test_runs_refuse_to_be_pickled():
 
     with pytest.raises(TypeError, match="pickle"):
         pickle.dumps(yolk.Evolution([0.0, 1.0], population=4))
+
+
+def test_objects_say_why_they_run_where_they_do(monkeypatch):
+    run = yolk.Evolution(np.zeros((2, 2)), population=4)
+    assert run.device in run.why_device and "$YOLK_DEVICE" in run.why_device
+    index = [device.index for device in yolk.devices() if device.name == run.device][0]
+    asked = yolk.Evolution(np.zeros((2, 2)), population=4, device=index)
+    assert f"asked for by device= as '{index}'" in asked.why_device
+    monkeypatch.delenv("YOLK_DEVICE")
+    best = yolk.Evolution(np.zeros((2, 2)), population=4)
+    others = [device.name for device in yolk.devices() if device.name != best.device]
+    assert all(name in best.why_device for name in others)
+    assert ("the best one" if others else "the only one") in best.why_device
+
+
+@pytest.mark.parametrize("module, stub", [(yolk._core, "__init__.pyi"), (yolk._core.operations, "operations.pyi")])
+def test_stubs_name_all_that_is_there(module, stub):
+    file = pathlib.Path(yolk.__file__).parent / "_core" / stub
+    known = set()
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        known |= {getattr(node, "name", "")} | {alias.asname or alias.name for alias in getattr(node, "names", [])}
+        known |= {node.target.id} if isinstance(node, ast.AnnAssign) else set()
+    assert {name for name in dir(module) if not name.startswith("_")} <= known
+    assert (file.parents[1] / "py.typed").exists()

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 import gc
+import inspect
 import json
 import math
 import os
+import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -25,6 +28,23 @@ def test_the_command_gives_the_same_state(tmp_path):
          "--out", str(tmp_path / "command")], capture_output=True, text=True, check=True).stdout
     run = yolk.train("cartpole", population=256, generations=5, stop_when_solved=False)
     assert run.state_hash == json.loads(told.splitlines()[-1])["state_hash"]
+
+
+# Where it is called something else in Python, and what only a process of its own needs.
+OTHERWISE = {"lr": "learning_rate", "lr_decay": "learning_rate_decay", "env": "task", "keep_going": "stop_when_solved",
+             "no_tuning": "tuning", "devices": "device", "quiet": "progress"}
+NOT_NEEDED = {"help", "json", "rank_seconds"}
+
+
+def test_every_option_of_the_command_is_an_argument():
+    command = os.environ.get("YOLK_TEST_COMMAND")
+    if not command:
+        pytest.skip("YOLK_TEST_COMMAND names no yolk command")
+    shown = subprocess.run([command, "train", "--help"], capture_output=True, text=True, check=True).stdout
+    names = {name.replace("-", "_") for name in re.findall(r"^  (?:-h,)?--([a-z-]+)", shown, flags=re.MULTILINE)}
+    assert len(names) > 25
+    known = set(inspect.signature(yolk.train).parameters)
+    assert {OTHERWISE.get(name, name) for name in names - NOT_NEEDED} <= known
 
 
 def test_a_run_has_history_policy_and_files(tmp_path):
@@ -77,8 +97,8 @@ def test_replay_rebuilds_each_state(tmp_path):
     assert yolk.replay(run.folder, on_host=True)["state_hash"] == run.state_hash
 
 
-def test_an_environment_as_file_and_as_text(root):
-    file = sorted((root / "examples" / "environments").glob("*.glsl"))[0]
+def test_an_environment_as_file_and_as_text():
+    file = pathlib.Path(__file__).with_name("slider.glsl")
     options = {"population": 64, "generations": 2, "hidden": 8, "stop_when_solved": False}
     from_file = yolk.train(file, **options)
     assert from_file.state_hash == yolk.train(file.read_text(), **options).state_hash

@@ -9,7 +9,8 @@
 """
 
 from . import errors, metrics, operations
-from ._core import Device, Equation, Memo, Metric, __version__
+from ._core import Device, Equation, Memo, Metric
+from ._core import version as __version__
 from ._custom import Custom, custom
 from ._devices import devices
 from ._evolution import Evolution, Members

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._devices import Chosen, request_of
 from ._history import History
 from ._trees import Tree, as_float32
 from .errors import BadInput
@@ -98,8 +99,8 @@ class Evolution:
             is_matrix = len(shape) >= 2
             rows = shape[0] if is_matrix else size
             shapes.append((name, rows, size // rows, "matrix" if is_matrix else "vector", 0))
-        request = "" if device is None else str(getattr(device, "index", device))
-        self._run = _core.AskedRun.create(shapes, self._tree.flat(), settings, request, os.fspath(log))
+        self._chosen = Chosen(device)
+        self._run = _core.AskedRun.create(shapes, self._tree.flat(), settings, request_of(device), os.fspath(log))
         self.population: int = self._run.settings()["population"]
         self.episodes: int = self._run.settings()["episodes"]
         self.history = History()
@@ -163,6 +164,24 @@ class Evolution:
         """The name of the device that makes the updates."""
         return self._run.device
 
+    @property
+    def why_device(self) -> str:
+        """Which device, and why: asked for, the only one, or the best one and what the others lack."""
+        return str(self._chosen)
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Writes all that the next generation depends on as one safetensors file, whole or not at all."""
+        self._run.save(os.fspath(file))
+
+    def load(self, file: str | os.PathLike[str]) -> None:
+        """Goes on from a saved state, to the bits of a run that was never interrupted.
+
+        The run has to be made as the saved one was: the same names and shapes, and the same settings. A `log` of the
+        same run goes on, too. Raises BadInput for the state of another run, or a file that is damaged.
+        """
+        self._run.load(os.fspath(file))
+        self._asked = -1
+
     def replay(self, log: str | os.PathLike[str], generation: int | None = None) -> int:
         """Applies the generations of a log of a run with the same settings and first values; nothing is scored.
 
@@ -171,7 +190,7 @@ class Evolution:
         return self._run.replay(os.fspath(log), generation)
 
     def __reduce__(self) -> Any:
-        raise TypeError("A yolk.Evolution cannot be pickled, as it holds a device. Keep its parameters, or its log.")
+        raise TypeError("A yolk.Evolution cannot be pickled, as it holds a device. Save its state (run.save).")
 
     def __repr__(self) -> str:
         return (f"<yolk.Evolution of {self._tree.size} values, population {self.population}, generation "

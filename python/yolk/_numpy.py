@@ -242,6 +242,9 @@ def _methods() -> None:
     methods["__array_ufunc__"] = _ufunc
     methods["__array_function__"] = _function
     for name, method in methods.items():
+        # Stubs, and help(), then show them as methods of the class.
+        function = method.fget if isinstance(method, property) else method
+        function.__module__, function.__name__, function.__qualname__ = Traced.__module__, name, f"Traced.{name}"
         setattr(Traced, name, method)
 
 

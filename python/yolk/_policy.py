@@ -61,7 +61,7 @@ class Policy:
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Copies the policy's file, which is safetensors with the network's shape in its metadata."""
-        shutil.copyfile(self.file, file)
+        shutil.copyfile(self.file, os.fspath(file))
 
     def __repr__(self) -> str:
         widths = "-".join(str(width) for width in self.widths)

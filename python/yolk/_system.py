@@ -11,6 +11,7 @@ from typing import Any
 
 from . import _core
 from ._custom import Calls, Rules, called, packed as _packed
+from ._devices import Chosen, request_of
 from ._graph import Graph, from_raw
 from ._history import History
 from ._parameters import Fields, described
@@ -181,8 +182,9 @@ class System:
         given = name or getattr(function, "__name__", "system")
         self.name = "system" if given == "<lambda>" else given
         self._raw = _core.RawSystem(self.name, lambda inputs: _packed(function(**{key: inputs[key] for key in names})), seed)
+        self._chosen = Chosen(device)
         if device is not None:
-            self._raw.use_device(str(getattr(device, "index", device)))
+            self._raw.use_device(request_of(device))
 
     def __call__(self, **inputs: Any) -> Any:
         """The answer for these inputs."""
@@ -261,6 +263,11 @@ class System:
     def load(self, file: str | os.PathLike[str]) -> None:
         """Puts a file's values into the parameters, which must be registered: add(), or evaluate first."""
         self._raw.load(os.fspath(file))
+
+    @property
+    def why_device(self) -> str:
+        """Which device its tensor work runs on, and why: asked for, the only one, or the best one and what the others lack."""
+        return str(self._chosen)
 
     def __reduce__(self) -> Any:
         raise TypeError("A yolk.System cannot be pickled. Save its parameters (system.save).")

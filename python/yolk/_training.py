@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._devices import Chosen
 from ._gymnasium import returns_of
 from ._history import History
 from ._policy import Policy
@@ -51,7 +52,7 @@ class Run:
     solved, generations   whether the task counts as solved, and after how many generations training ended
     mean_return           of the unperturbed policy, over `evaluation_episodes` fresh episodes
     state_hash            the same on every device in exact mode, and as the command's `yolk train`
-    devices               the names of those that it ran on
+    devices               the names of those that it ran on; `why_device` says why these
     folder                where the run's files are: policy.safetensors, metrics.jsonl, checkpoint.yolk, log.yolk
     """
 
@@ -70,8 +71,14 @@ class Run:
         self.dropped: str = outcome["dropped"]
         self.folder = folder
         self._task, self._settings, self._owner, self._device = task, settings, owner, device
+        self._chosen = Chosen(device)
         self.policy = Policy(os.path.join(folder, "policy.safetensors"), task.file)
         self.policy._owners = (owner, task)  # a policy may outlive its run, which may own its file
+
+    @property
+    def why_device(self) -> str:
+        """Which device, and why: asked for, the only one, or the best one and what the others lack."""
+        return str(self._chosen)
 
     def resume(self, generations: int, **changes: Any) -> Run:
         """Goes on from where this run ended, to `generations` in all, with the same settings but those that may change.
@@ -84,13 +91,13 @@ class Run:
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Copies the run's files to a folder, which must not exist yet; the command reads them, too."""
-        shutil.copytree(self.folder, folder)
+        shutil.copytree(self.folder, os.fspath(folder))
 
     def plot(self, file: str | os.PathLike[str] | None = None) -> str:
         """The returns against generations as SVG; written to `file` where one is given."""
         picture = self.history.svg()
         if file is not None:
-            with open(file, "w", encoding="utf-8") as out:
+            with open(os.fspath(file), "w", encoding="utf-8") as out:
                 out.write(picture)
         return picture
 
@@ -156,7 +163,7 @@ def train(task: str | os.PathLike[str] = "cartpole", *, population: int = 4096, 
           robust: bool = False, group_size: int = 0, beta1: float = 0.9, beta2: float = 0.999,
           freeze: Sequence[str] = (), freeze_vectors: bool = False, determinism: str = "exact", max_steps: int = 0,
           stop_when_solved: bool = True, evaluation_episodes: int = 100, checkpoint_every: int = 0, hash_every: int = 1,
-          audit: float = 0.0, log: bool = True, out: str | os.PathLike[str] | None = None, resume: bool = False,
+          audit: float = 0.0, hang_seconds: float = 120.0, log: bool = True, out: str | os.PathLike[str] | None = None, resume: bool = False,
           device: Any = None, tuning: bool = True, on_generation: OnGeneration | None = None,
           progress: bool | None = None) -> Run:
     """Trains a policy by EGGROLL (low-rank evolution strategies): whole episodes of the population run on the device.
@@ -177,6 +184,7 @@ def train(task: str | os.PathLike[str] = "cartpole", *, population: int = 4096, 
     out                  folder for policy, metrics, checkpoint and log; None: a temporary one, as long as the run object
     resume               goes on from what is in `out`, to the bits of a run that was never interrupted
     audit                share of the members, 0 to 1, that a second device evaluates again
+    hang_seconds         a device on which nothing has moved for so long hangs, and is given up
     device               index, UUID or part of the name of a device, a list of them, or "all"; None: the best one
     on_generation        called with each generation's dict; False ends training there, with everything saved
     progress             a line on standard error; None: where that is a terminal

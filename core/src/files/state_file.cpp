@@ -14,7 +14,8 @@
 namespace yolk {
 namespace {
 
-constexpr std::array kStateKinds{&kPolicyKind, &kCheckpointKind, &kSystemKind, &kSearchKind, &kRoundsKind, &kGepaKind};
+constexpr std::array kStateKinds{&kPolicyKind, &kCheckpointKind, &kSystemKind, &kSearchKind,
+                                 &kRoundsKind, &kGepaKind,       &kAskedKind};
 constexpr std::string_view kFormatKey = "format";
 constexpr std::string_view kWriterKey = "yolk_version";
 constexpr std::string_view kFormatPrefix = "yolk-";

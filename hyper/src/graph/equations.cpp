@@ -46,7 +46,7 @@ std::string described(const HostFunction& function) {
     return fmt::format("{} '{}'", function.model != nullptr ? "Model call" : "Host function", function.name);
 }
 
-std::string line_of(const std::source_location& line) {
+std::string line_of(Line line) {
     const std::string_view path = line.file_name();
     return fmt::format("{}:{}", path.substr(path.find_last_of('/') + 1), line.line());
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "yolk/internal/hyper/hyperfunction.hpp"
+#include "yolk/internal/hyper/line.hpp"
 #include "yolk/internal/hyper/operations.hpp"
 #include "yolk/internal/primitives/fields.hpp"
 
@@ -21,7 +21,7 @@ using Values = std::vector<Value>;
 
 /// "model.cpp:12", the line of the program that made it; empty where it is not known.
 [[nodiscard]] std::string line_of(const Equation& equation);
-[[nodiscard]] std::string line_of(const std::source_location& line);
+[[nodiscard]] std::string line_of(Line line);
 /// "example 3, model.cpp:12": a label with the line, where it is known.
 [[nodiscard]] std::string with_line(std::string label, const Equation& equation);
 /// The operation's name; of a model call, which is a host call, what kind it is; of what stands for another operation

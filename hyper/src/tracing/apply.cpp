@@ -28,7 +28,7 @@ std::shared_ptr<Tracer> tracer_for(std::span<const Traced> operands) {
 }
 
 std::vector<Traced> apply(std::string_view name, std::span<const Traced> operands, Attributes attributes,
-                          std::size_t result_count, const std::source_location& line) {
+                          std::size_t result_count, Line line) {
     Equation equation{.operation = find_operation(name), .attributes = std::move(attributes)};
     if (line.line() > 0) equation.made_at = line;
     bool literal = true;
@@ -54,8 +54,7 @@ std::vector<Traced> refuse(Error error, std::span<const Traced> operands, std::s
     return std::vector<Traced>(result_count, Traced(stand_in));
 }
 
-Traced apply(std::string_view name, std::initializer_list<Traced> operands, Attributes attributes,
-             const std::source_location& line) {
+Traced apply(std::string_view name, std::initializer_list<Traced> operands, Attributes attributes, Line line) {
     return apply(name, std::span(operands.begin(), operands.size()), std::move(attributes), 1, line)[0];
 }
 

@@ -8,15 +8,13 @@
 
 namespace yolk::hyper {
 
-TracedTruth::TracedTruth(bool truth, bool from_parameter, std::shared_ptr<Tracer> tracer,
-                         const std::source_location& line)
+TracedTruth::TracedTruth(bool truth, bool from_parameter, std::shared_ptr<Tracer> tracer, Line line)
     : truth_(truth), from_parameter_(from_parameter), tracer_(std::move(tracer)), line_(line) {}
 TracedTruth::operator bool() const {
     return tracer_ == nullptr ? truth_ : tracer_->steer(truth_, from_parameter_, line_);
 }
 
-TracedNumber::TracedNumber(double value, bool from_parameter, std::shared_ptr<Tracer> tracer, Traced source,
-                           const std::source_location& line)
+TracedNumber::TracedNumber(double value, bool from_parameter, std::shared_ptr<Tracer> tracer, Traced source, Line line)
     : value_(value),
       from_parameter_(from_parameter),
       tracer_(std::move(tracer)),
@@ -46,7 +44,7 @@ const Shape& Traced::shape() const {
     static const Shape none;
     return value().tensor() != nullptr ? value().tensor()->shape() : none;
 }
-TracedNumber Traced::number(std::source_location line) const {
+TracedNumber Traced::number(Line line) const {
     auto number = value().as_number();
     const double known = number ? *number : 0.0;
     const auto tracer = tracer_ != nullptr ? tracer_ : Tracer::current();
@@ -55,7 +53,7 @@ TracedNumber Traced::number(std::source_location line) const {
     }
     return {known, tracer_ != nullptr && tracer_->from_parameter(*this), tracer, *this, line};
 }
-const Value& Traced::read(std::source_location line) const {
+const Value& Traced::read(Line line) const {
     if (tracer_ != nullptr) tracer_->note_read(*this, "past the tracer", line);
     return value();
 }

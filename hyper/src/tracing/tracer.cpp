@@ -141,7 +141,7 @@ bool Tracer::from_parameter(const Traced& value) const {
     return value.tracer_.get() == this && from_parameter_[value.variable_.value];
 }
 
-void Tracer::note_read(const Traced& value, std::string_view how, const std::source_location& line) {
+void Tracer::note_read(const Traced& value, std::string_view how, Line line) {
     if (body_ && !over_) {
         return stick(bad_input(
             "A value inside body '{}' was read {}{} ({}): the body is traced once, for all steps and examples, "
@@ -161,7 +161,7 @@ void Tracer::note_read(const Traced& value, std::string_view how, const std::sou
     trace_.notes.push_back(std::move(note) + '.');
 }
 
-bool Tracer::steer(bool truth, bool from_parameter, const std::source_location& line) {
+bool Tracer::steer(bool truth, bool from_parameter, Line line) {
     // After an error the values are stand-ins: a loop that waits for one of them to change must end, too.
     if (error_ && !over_) return refused_++ % 2 != 0;
     if (!from_parameter) {
@@ -283,7 +283,7 @@ std::vector<Traced> Tracer::record(Equation equation, std::span<const Traced> op
 }
 
 Traced Tracer::call(const AnyHyperfunction& function, const Traced& parameters, std::span<const Traced> operands,
-                    const std::source_location& line) {
+                    Line line) {
     const AnyHyperfunction::Parts& parts = function.parts();
     const auto give_up = [&](Error error) {
         stick(std::move(error));

@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <source_location>
 #include <span>
 #include <string>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "heard_calls.hpp"
 #include "yolk/internal/hyper/graph.hpp"
 #include "yolk/internal/hyper/hyperfunction.hpp"
+#include "yolk/internal/hyper/line.hpp"
 #include "yolk/internal/hyper/population.hpp"
 #include "yolk/internal/hyper/traced_operations.hpp"
 
@@ -65,7 +65,7 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     [[nodiscard]] Traced parameters(const std::string& group, const Value& value);
     /// A call of a hyperfunction: its body's equations, or one host_call.
     [[nodiscard]] Traced call(const AnyHyperfunction& function, const Traced& parameters,
-                              std::span<const Traced> operands, const std::source_location& line = {});
+                              std::span<const Traced> operands, Line line = {});
     /// Records and evaluates. After an error, `stand_in` so many times.
     [[nodiscard]] std::vector<Traced> record(Equation equation, std::span<const Traced> operands,
                                              std::size_t result_count, const Value& stand_in);
@@ -83,13 +83,13 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     [[nodiscard]] const std::optional<Error>& error() const noexcept { return error_; }
     [[nodiscard]] std::optional<Error> take_error() { return std::exchange(error_, std::nullopt); }  ///< none sticks now
     /// Reading past the tracer: recorded, warned about where it depends on a parameter.
-    void note_read(const Traced& value, std::string_view how, const std::source_location& line);
+    void note_read(const Traced& value, std::string_view how, Line line);
     /// Whether a value depends on a parameter.
     [[nodiscard]] bool from_parameter(const Traced& value) const;
     [[nodiscard]] std::span<const std::string> warnings() const noexcept { return warnings_; }
     /// A truth value is about to steer: refused where it depends on a parameter. What comes back then, and after any
     /// error, is false and true by turns, so that loops on either end.
-    [[nodiscard]] bool steer(bool truth, bool from_parameter, const std::source_location& line);
+    [[nodiscard]] bool steer(bool truth, bool from_parameter, Line line);
 
     /// A body's graph, and the values of runs around it that its last inputs stand for.
     struct TracedBody {
@@ -214,9 +214,9 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
 /// Records one equation of the operation `name` where an operand is traced, otherwise computes it at once. Errors stick
 /// in the operands' tracer, or the current one. `line`: of the user's program, where it is known.
 [[nodiscard]] std::vector<Traced> apply(std::string_view name, std::span<const Traced> operands, Attributes attributes,
-                                        std::size_t result_count, const std::source_location& line = {});
+                                        std::size_t result_count, Line line = {});
 [[nodiscard]] Traced apply(std::string_view name, std::initializer_list<Traced> operands, Attributes attributes = {},
-                           const std::source_location& line = {});
+                           Line line = {});
 
 /// What operations come back with after this error, which sticks where theirs do.
 [[nodiscard]] std::vector<Traced> refuse(Error error, std::span<const Traced> operands, std::size_t result_count = 1);

@@ -51,6 +51,9 @@ inline constexpr StateKind kRoundsKind{
 inline constexpr StateKind kGepaKind{
     "gepa", 2, 0, std::size_t{1} << 30U, "the checkpoint of a prompt search",
     "an optimization with prompts writes it as FILE.checkpoint.0 and so on", "search anew without --resume"};
+inline constexpr StateKind kAskedKind{
+    "asked-run", 1, 0, std::size_t{4} << 30U, "the state of a run of ask and tell",
+    "give a file that Evolution.save wrote", "run again"};
 // clang-format on
 [[nodiscard]] std::span<const StateKind* const> state_kinds() noexcept;
 

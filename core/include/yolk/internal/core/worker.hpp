@@ -46,9 +46,8 @@ struct WorkerAnswer {
 /// Told each message but the last; what it gives is the reply that the worker waits for.
 using WorkerReply = std::function<Result<WorkerMessage>(WorkerMessage)>;
 
-/// $YOLK_WORKER; else yolk-worker beside the running program, in ../libexec/yolk or in ../../libexec/yolk from there, or
-/// beside the shared library that has this code.
-/// Error (Io): it is in none of these.
+/// $YOLK_WORKER; else yolk-worker beside the running program, in ../libexec/yolk or in ../../libexec/yolk from there,
+/// or beside the shared library that has this code. Error (Io): it is in none of these.
 [[nodiscard]] Result<std::filesystem::path> find_worker();
 
 /// Starts a worker for one task and waits for its end. Any thread. Errors: find_worker's, no process to be had, `stop`,

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +15,7 @@
 
 #include "yolk/internal/core/typed_id.hpp"
 #include "yolk/internal/hyper/host_function.hpp"
+#include "yolk/internal/hyper/line.hpp"
 #include "yolk/result.hpp"
 #include "yolk/tensor.hpp"
 
@@ -62,7 +62,7 @@ struct Equation {
     /// Of the scopes (Tag) it was traced in, outermost first; not part of the structure.
     std::vector<std::string> tags{};
     /// The line of the user's program that made it, for messages; not part of the structure.
-    std::optional<std::source_location> made_at{};
+    std::optional<Line> made_at{};
 };
 [[nodiscard]] const Attribute* find_attribute(const Equation& equation, std::string_view name) noexcept;
 

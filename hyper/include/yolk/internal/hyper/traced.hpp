@@ -6,13 +6,13 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
-#include <source_location>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "yolk/internal/hyper/graph.hpp"
+#include "yolk/internal/hyper/line.hpp"
 #include "yolk/tensor.hpp"
 
 namespace yolk::hyper {
@@ -30,11 +30,11 @@ class TracedTruth {
 
    private:
     friend class TracedNumber;
-    TracedTruth(bool truth, bool from_parameter, std::shared_ptr<Tracer> tracer, const std::source_location& line);
+    TracedTruth(bool truth, bool from_parameter, std::shared_ptr<Tracer> tracer, Line line);
     bool truth_;
     bool from_parameter_;
     std::shared_ptr<Tracer> tracer_;
-    std::source_location line_;  ///< where the number was asked for
+    Line line_;  ///< where the number was asked for
 };
 
 /// A number read out of a traced value. Comparing it keeps the trace's eyes open; turning it into a double is noted,
@@ -90,15 +90,14 @@ class TracedNumber {
 
    private:
     friend class Traced;
-    TracedNumber(double value, bool from_parameter, std::shared_ptr<Tracer> tracer, Traced source,
-                 const std::source_location& line);
+    TracedNumber(double value, bool from_parameter, std::shared_ptr<Tracer> tracer, Traced source, Line line);
     [[nodiscard]] TracedTruth compared(bool truth) const;
     [[nodiscard]] TracedTruth compared(bool truth, const TracedNumber& other) const;
     double value_;
     bool from_parameter_;
     std::shared_ptr<Tracer> tracer_;
     std::shared_ptr<const Traced> source_;
-    std::source_location line_;
+    Line line_;
 };
 
 /// A value of a trace, or a plain one (a literal) where it was made from a Value. Cheap to copy. Operations never fail
@@ -124,11 +123,11 @@ class Traced {
     [[nodiscard]] ValueType type() const;
     [[nodiscard]] const Shape& shape() const;  ///< of a tensor; empty otherwise
     /// The value as a number (a tensor of one element counts). Recorded.
-    [[nodiscard]] TracedNumber number(std::source_location line = std::source_location::current()) const;
+    [[nodiscard]] TracedNumber number(Line line = Line::current()) const;
     /// The value itself, past the tracer: what is computed from it is data of this trace. Recorded, warned about where
     /// it depends on a parameter. Data (inputs, and what is made from them alone) may be read freely: that is how
     /// functions branch on data.
-    [[nodiscard]] const Value& read(std::source_location line = std::source_location::current()) const;
+    [[nodiscard]] const Value& read(Line line = Line::current()) const;
 
    private:
     friend class Tracer;
@@ -146,14 +145,14 @@ class Located {
    public:
     template <class T>
     requires(std::is_convertible_v<const T&, Traced>) Located(  // NOLINT(google-explicit-constructor): as Traced is
-        const T& value, std::source_location line = std::source_location::current())
+        const T& value, Line line = Line::current())
         : value_(value), line_(line) {}
     [[nodiscard]] const Traced& value() const noexcept { return value_; }
-    [[nodiscard]] const std::source_location& line() const noexcept { return line_; }
+    [[nodiscard]] Line line() const noexcept { return line_; }
 
    private:
     Traced value_;
-    std::source_location line_;
+    Line line_;
 };
 
 // Elementwise. Shapes, compared from the last dimension on, have equal extents or 1, which is repeated; a number goes

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
-#include <source_location>
 #include <span>
 #include <string>
 #include <tuple>
@@ -19,7 +18,6 @@
 
 namespace yolk::hyper {
 
-using Line = std::source_location;
 using Integers = std::vector<std::int64_t>;
 
 // Elementwise, of tensors and numbers. Two operands go together as those of + do.
