@@ -23,9 +23,9 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::yolk::testing::expect_error;
 
-struct Heat {
+struct AskedHeat {
     double temperature = 1.6;
-    static FieldsOf<Heat> fields() { return {field_of("temperature", &Heat::temperature).between(0.0, 2.0)}; }
+    static FieldsOf<AskedHeat> fields() { return {field_of("temperature", &AskedHeat::temperature).between(0.0, 2.0)}; }
 };
 
 class gepa_failures : public ::testing::Test {
@@ -35,7 +35,7 @@ class gepa_failures : public ::testing::Test {
         const auto prompt =
             hyperfunction("prompt", TextParameter{"Answer."}, [](const Traced& p) { return p; }, {.optimize = true});
         const auto heat =
-            hyperfunction("heat", Heat{}, [](const Traced& p) { return to_number(p); }, {.optimize = with_number});
+            hyperfunction("heat", AskedHeat{}, [](const Traced& p) { return to_number(p); }, {.optimize = with_number});
         System system("asks", [=](const Inputs& in) {
             return model_call({{"system", prompt()}, {"user", in["question"]}}, {.temperature = heat()});
         });
