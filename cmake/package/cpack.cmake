@@ -21,8 +21,8 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME yolk)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_SHLIBDEPS ON)
-# The loader is loaded at run time, so nothing else says that it is needed.
-set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS libvulkan1)
+# These are loaded at run time, so nothing else says that they are needed: the loader, and the tuning table's library.
+set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS "libvulkan1, libsqlite3-0")
 set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS "mesa-vulkan-drivers | vulkan-icd")
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "trains systems without backpropagation on any Vulkan GPU: headers and static libraries")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libyolk-dev)

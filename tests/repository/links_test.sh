@@ -1,19 +1,22 @@
 #!/usr/bin/env bash
 # A program that opens a device links no tuner, no oracle, no Eigen and no SQLite; nor does one that trains, and no systems and no
 # model calls besides. SQLite's library is loaded where there is a tuning table to read.
-#   links_test.sh OPENS TRAINS COMMAND LAVAPIPE: two programs, the yolk command, the file of a driver
-opens=$1 trains=$2 command=$3 lavapipe=$4
+# The command has all of that, but asks no language model: it links neither libcurl nor SQLite.
+#   links_test.sh OPENS TRAINS ASKS COMMAND LAVAPIPE: three programs, the yolk command, the file of a driver
+opens=$1 trains=$2 asks=$3 command=$4 lavapipe=$5
 fail() { printf '%s\n' "$*" >&2; exit 1; }
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 export VK_ICD_FILENAMES=$lavapipe YOLK_CACHE=$work/cache YOLK_TABLE='' YOLK_DEVICE=''
 
-# Each is in the command, so each would be found.
+# Each is in the command or in the program that asks, so each would be found.
 libraries='libsqlite3|libcurl|libz\.so'
 names=('yolk::autotune::' 'yolk::oracle::' 'Eigen::' 'yolk::hyper::' 'yolk::chat::')
-for library in libsqlite3 libcurl 'libz\.so'; do
-  objdump -p "$command" | grep -qE "NEEDED.*$library" || fail "$command is not linked with $library: the check finds nothing"
+for found in "$asks libsqlite3" "$asks libcurl" "$command libz\.so"; do
+  objdump -p "${found% *}" >"$work/needed.txt"
+  grep -qE "NEEDED.*${found##* }" "$work/needed.txt" || fail "${found% *} is not linked with ${found##* }: the check finds nothing"
 done
+! objdump -p "$command" | grep -E 'NEEDED.*(libsqlite3|libcurl)' >&2 || fail "$command is linked with what only calls of models need"
 for program in "$opens" "$trains" "$command"; do
   nm -C "$program" >"$work/symbols.txt" || fail "$program has no symbols"
   for name in "${names[@]}"; do

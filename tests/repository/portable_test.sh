@@ -34,6 +34,9 @@ done < <(ldd "$yolk" | awk '{ print $1 }')
 run() { env -i VK_ICD_FILENAMES="$driver" YOLK_CACHE="$work/cache" "$@"; }
 run LD_DEBUG=libs LD_DEBUG_OUTPUT="$work/libraries" "$folder/yolk" devices >"$work/devices.txt" || fail "yolk devices failed"
 grep -q 'llvmpipe' "$work/devices.txt" || fail "yolk devices does not list lavapipe: $(cat "$work/devices.txt")"
+# SQLite is loaded where there is a tuning table.
+printf '{"yolk_tuning": 2, "choices": []}' >"$work/none.json"
+run LD_DEBUG=libs LD_DEBUG_OUTPUT="$work/libraries" "$folder/yolk" tune table import "$work/none.json" >"$work/said.txt" 2>&1 || fail "no table is made: $(cat "$work/said.txt")"
 # Its own libraries come from the folder, those of the driver from the machine.
 grep -h 'calling init' "$work"/libraries.* >"$work/taken.txt"
 for name in libfmt libsqlite3; do grep -qF "$folder/lib/$name" "$work/taken.txt" || fail "$name was not taken from the folder"; done

@@ -81,7 +81,9 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
 
     void stick(Error error);  ///< the first one stays
     [[nodiscard]] const std::optional<Error>& error() const noexcept { return error_; }
-    [[nodiscard]] std::optional<Error> take_error() { return std::exchange(error_, std::nullopt); }  ///< none sticks now
+    [[nodiscard]] std::optional<Error> take_error() {
+        return std::exchange(error_, std::nullopt);
+    }  ///< none sticks now
     /// Reading past the tracer: recorded, warned about where it depends on a parameter.
     void note_read(const Traced& value, std::string_view how, Line line);
     /// Whether a value depends on a parameter.
