@@ -8,7 +8,7 @@
 `yolk.devices()` lists what it can run on. docs/python.md has the rest.
 """
 
-from . import errors, gepa, metrics, models, operations
+from . import errors, metrics, operations
 from ._core import Device, Equation, Memo, Metric, __version__
 from ._custom import Custom, custom
 from ._devices import devices
@@ -34,3 +34,12 @@ __all__ = [
     "host_function", "hyperfunction", "inject", "inline_calls", "knob", "memoize", "metric", "metrics", "model_call", "models",
     "operations", "pullback", "pushforward", "replay", "sched", "trace", "train", "weighted", "with_static_inputs",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # Imported when they are named: they bring an HTTP client and more.
+    if name in ("gepa", "models"):
+        from importlib import import_module
+
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module 'yolk' has no attribute '{name}'")
