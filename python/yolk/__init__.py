@@ -8,7 +8,7 @@
 `yolk.devices()` lists what it can run on. docs/python.md has the rest.
 """
 
-from . import errors, gepa, metrics, models, operations, ops
+from . import errors, metrics, operations, ops
 from ._core import Device, Equation, Memo, Metric
 from ._core import version as __version__
 from ._devices import devices
@@ -42,3 +42,12 @@ __all__ = [
     "metrics", "model_call", "models", "operations", "ops", "pullback", "pushforward", "replay", "sched", "trace",
     "train", "tune_kernel", "weighted", "with_static_inputs",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # Imported when they are named: they bring an HTTP client and more.
+    if name in ("gepa", "models"):
+        from importlib import import_module
+
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module 'yolk' has no attribute '{name}'")

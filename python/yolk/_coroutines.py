@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import asyncio
 import inspect
 import threading
 from collections.abc import Callable
@@ -14,6 +13,7 @@ def finished(value: Any) -> Any:
     """What a coroutine comes to; any other value as it is. Also in a thread whose event loop is running."""
     if not inspect.isawaitable(value):
         return value
+    import asyncio  # some 30 ms, which most programs need not wait for
 
     async def awaited() -> Any:
         return await value

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping
@@ -89,6 +88,7 @@ class Graph:
         flat, parameters = self._flat(values, named), self._parameter_values()
         if not isinstance(threads, int) or threads < 1:
             raise BadInput(f"threads is {threads!r}; a whole number from 1 on is needed.")
+        import asyncio
         return self._nested(await asyncio.to_thread(self._raw.call, flat, parameters, None, threads))
 
     def walk(self, *values: Any, **named: Any) -> Walk:
