@@ -87,6 +87,8 @@ show_progress() {
 build() {
   local preset=$1 folder=$root/build/$1
   shift
+  # It builds the Python package, too.
+  [ "$preset" != dev ] || "$root/tools/python-venv"
   mkdir -p "$folder"
   exec 9>"$folder/.lock"
   if command -v flock >/dev/null; then
