@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import ast
+import os
 import pathlib
 
 import numpy as np
@@ -70,6 +71,7 @@ def test_runs_refuse_to_be_pickled():
 
 
 def test_objects_say_why_they_run_where_they_do(monkeypatch):
+    monkeypatch.setenv("YOLK_DEVICE", os.environ.get("YOLK_TEST_DEVICE") or yolk.devices()[0].name)
     run = yolk.Evolution(np.zeros((2, 2)), population=4)
     assert run.device in run.why_device and "$YOLK_DEVICE" in run.why_device
     index = [device.index for device in yolk.devices() if device.name == run.device][0]

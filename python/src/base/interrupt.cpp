@@ -3,6 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <unistd.h>
+
 #include <condition_variable>
 #include <csignal>
 #include <mutex>
@@ -15,6 +17,7 @@ namespace {
 std::mutex guard;
 std::condition_variable all_ended;
 int alive = 0;               // under guard
+bool ending = false;         // under guard; the interpreter is
 struct sigaction before {};  // written before the handler is installed
 
 void ask_to_end(int signal) {
@@ -32,7 +35,7 @@ bool has_handler(const struct sigaction& action) {
 
 Interruptible::Interruptible() {
     const std::scoped_lock lock(guard);
-    if (alive++ > 0) return;
+    if (alive++ > 0 || ending) return;
     clear_stop();
     struct sigaction now {};
     ::sigaction(SIGINT, nullptr, &now);
@@ -45,11 +48,21 @@ Interruptible::Interruptible() {
 }
 
 Interruptible::~Interruptible() {
-    const std::scoped_lock lock(guard);
-    if (--alive > 0) return;
-    if (has_handler(before)) ::sigaction(SIGINT, &before, nullptr);
-    clear_stop();
-    all_ended.notify_all();
+    bool stays = false;
+    {
+        const std::scoped_lock lock(guard);
+        stays = ending;
+        if (--alive == 0) {
+            if (has_handler(before)) ::sigaction(SIGINT, &before, nullptr);
+            if (!ending) clear_stop();
+            all_ended.notify_all();
+        }
+    }
+    if (!stays) return;
+    // A daemon's thread, which has the lock again, and whose work was ended with the process. It must not come back:
+    // what it raises would be printed while the interpreter goes down, which ends in an abort.
+    const nanobind::gil_scoped_release released;
+    for (;;) ::pause();
 }
 
 bool Interruptible::requested() noexcept { return stop_requested(); }
@@ -61,6 +74,7 @@ void Interruptible::raise_if_requested() {
 void Interruptible::end_all() {
     const nanobind::gil_scoped_release released;
     std::unique_lock lock(guard);
+    ending = true;
     if (alive > 0) request_stop();
     all_ended.wait(lock, [] { return alive == 0; });
 }
