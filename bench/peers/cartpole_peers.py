@@ -5,7 +5,8 @@ Each side trains the same network (4-64-2, tanh) on the same task (episodes of a
 Gymnasium's do, one start per generation for all members), on the same cores, in the form that its own examples take for speed:
 evosax jits a whole generation, EvoX and PyTorch compile a step, EvoTorch evaluates vectorized. Rates are steps of policies that
 were still alive. Time to 475 is from the first generation's beginning, compilation included, until the unperturbed policy has a mean return
-of 475 over 100 fresh episodes; every side is asked after each generation, and the asking counts.
+of 475 over 100 fresh episodes. The others are asked after each generation. Yolk ends by its own rule, which looks at the
+unperturbed policy after each generation, and is then asked once. The asking counts.
 """
 
 import argparse

@@ -51,7 +51,7 @@ print(json.dumps({{"rows": list(run.history), "state": run.state_hash}}, default
 
 
 def asked(values):
-    """Milliseconds of one generation of population 32 with so many values: (asking for all members as arrays, telling)."""
+    """Times of generations with population 32 and that many values, in ms: asking for all members as arrays, and telling."""
     import numpy as np
     import yolk
 

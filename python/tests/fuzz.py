@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls every public function and method with odd arguments; none may crash the interpreter, hang, or raise what is no
-answer to bad input. tools/check runs it.
+"""Calls every public function and method with odd arguments; none may crash the interpreter, hang, or raise an
+exception that does not answer bad input. tools/check runs it.
 
     python fuzz.py [--calls 10000] [--seed 1]
 """

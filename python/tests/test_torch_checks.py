@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of PyTorch's modules is refused, and how it is said."""
+"""PyTorch modules that are refused, and the words for it."""
 import time
 
 import pytest

@@ -74,8 +74,7 @@ std::optional<WorkerFailure> failure_of(const Error& error, const WorkerLimits& 
     }
 }
 
-/// Of the library that has this code, where a program of another's loaded it (Python's interpreter); else the
-/// program's.
+/// The folder of the shared library that contains this code, if an interpreter loaded one; else the program's folder.
 fs::path folder_of_this_code() {
     Dl_info found{};
     if (::dladdr(reinterpret_cast<const void*>(&find_worker), &found) == 0 || found.dli_fname == nullptr) return {};

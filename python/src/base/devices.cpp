@@ -39,7 +39,7 @@ const char* kind_of(DeviceKind kind) {
     return "other";
 }
 
-/// Those above the floor, and why there are none otherwise.
+/// All devices; `reason` says why none can be used, and is empty if one can.
 struct Listing {
     std::vector<ListedDevice> devices;
     std::string reason;

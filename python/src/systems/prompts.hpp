@@ -12,8 +12,8 @@
 
 namespace yolk::python {
 
-/// Of what yolk/_prompts.py gives: {"gepa": {...}, "budget": {...}, "reflector": a model or None, "rounds", "numbers",
-/// "failed_score"}. Throws Raised (BadInput). Needs the interpreter's lock, as all here do.
+/// Reads what yolk/_prompts.py passes: {"gepa": {...}, "budget": {...}, "reflector": a model or None, "rounds",
+/// "numbers", "failed_score"}. Throws Raised (BadInput). Needs the interpreter's lock, as all here do.
 [[nodiscard]] hyper::TextOptions text_options(const nanobind::dict& given);
 
 /// Asks yolk._models.answer, which calls the user's function.

@@ -13,7 +13,8 @@
 
 namespace yolk::python {
 
-/// Throws Raised (BadInput) for what is no value; `what` names it there. Needs the interpreter's lock, as all here do.
+/// Throws Raised (BadInput) if the object is no value; `what` names it in the message. Needs the interpreter's lock, as
+/// all here do.
 [[nodiscard]] hyper::Value value_of(nanobind::handle object, const std::string& what);
 [[nodiscard]] hyper::Tensor tensor_of(nanobind::handle object, const std::string& what);
 [[nodiscard]] nanobind::object python_of(const hyper::Value& value);

@@ -79,7 +79,7 @@ class AskedRun {
     /// Scores [episodes, population], higher is better, of the members of `generation`, which must be the next.
     [[nodiscard]] Result<evolve::GenerationSummary> tell(std::uint32_t generation, std::span<const float> scores);
 
-    /// Batches of so many members, whose parameters are layers: weight [out, in], bias [out], and so on.
+    /// Evaluates that many members at once. The parameters are layers: weight [out, in], bias [out], and so on.
     [[nodiscard]] Result<std::unique_ptr<AskedPolicies>> policies(std::vector<std::uint32_t> widths,
                                                                   std::uint32_t members);
 
