@@ -22,16 +22,16 @@ class ranks_waiting : public InFolder {
     [[nodiscard]] Ran run(const std::string& script) const {
         return run_shell(kMpi + ("cd '" + folder_.string() + "'\n") + script, only(kLavapipe));
     }
-    /// A script that stops rank 1 of `count` after the second generation; "$stopped" is its process.
-    [[nodiscard]] static std::string with_a_stopped_rank(int count, const std::string& flags) {
+    /// A script that stops rank 1 of those that `ranks` starts after the second generation; "$stopped" is its process.
+    [[nodiscard]] static std::string with_a_stopped_rank(const std::string& ranks) {
         return fmt::format(
-            ": > out\nmpirun -n {} {} {} > out &\nlauncher=$!\n"
+            ": > out\nmpirun {} > out &\nlauncher=$!\n"
             "trap 'kill $launcher 2> /dev/null' EXIT\n"
             "for ((i = 0; i < 30000; ++i)); do [ $(wc -l < out) -ge 3 ] && break; sleep .01; done\n"
             "for child in $(cat /proc/$launcher/task/*/children); do\n"
             "  grep -qz '^OMPI_COMM_WORLD_RANK=1$' /proc/$child/environ && stopped=$child\n"
             "done\nkill -STOP $stopped\n",
-            count, kTraining, flags);
+            ranks);
     }
 };
 
@@ -48,8 +48,10 @@ TEST_F(ranks_waiting, one_that_never_comes_is_named) {
     }
 }
 
+// Rank 2 gives up two seconds before rank 0, which saves.
 TEST_F(ranks_waiting, one_that_is_stopped_is_named_and_ends_the_run) {
-    const Ran ran = run(with_a_stopped_rank(3, "--rank-seconds 7") + "wait $launcher; echo ended $?\n");
+    const std::string ranks = fmt::format("-n 2 {0} --rank-seconds 7 : -n 1 {0} --rank-seconds 5", kTraining);
+    const Ran ran = run(with_a_stopped_rank(ranks) + "wait $launcher; echo ended $?\n");
     EXPECT_THAT(ran.out, HasSubstr("ended 1")) << ran.err;
     EXPECT_THAT(ran.err, HasSubstr("Waiting for rank 1 for 5 s; given up after 7 s."));
     EXPECT_THAT(ran.err, HasSubstr("rank 1 has not answered for 7 s, so the run ends."));
@@ -57,7 +59,7 @@ TEST_F(ranks_waiting, one_that_is_stopped_is_named_and_ends_the_run) {
 }
 
 TEST_F(ranks_waiting, a_signal_ends_the_wait_for_one_that_is_stopped) {
-    const Ran ran = run(with_a_stopped_rank(2, "") +
+    const Ran ran = run(with_a_stopped_rank(fmt::format("-n 2 {}", kTraining)) +
                         "sleep 1; begun=$(date +%s%N)\n"
                         "for child in $(cat /proc/$launcher/task/*/children); do kill -TERM $child; done\n"
                         "wait $launcher; echo $((($(date +%s%N) - begun) / 1000000))\n");

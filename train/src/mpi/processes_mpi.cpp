@@ -51,6 +51,8 @@ Result<void> check_mpi(int code, const char* what) {
 /// Between looks at who is missing, the clock and a request to end.
 constexpr std::chrono::milliseconds kBetweenLooks{100};
 constexpr std::chrono::milliseconds kOnceAskedToEnd{1500};
+/// The first rank that aborts ends all. Rank 0, which gives up at about the same time, saves before it aborts.
+constexpr std::chrono::seconds kFirstRankSaves{10};
 /// Well before who is missing is told, so that it is known then.
 constexpr std::chrono::seconds kCallsRoll{1};
 constexpr int kRollTag = 7;
@@ -143,6 +145,7 @@ class MpiProcesses final : public Processes {
     }
     [[nodiscard]] std::uint32_t machine() const noexcept override { return static_cast<std::uint32_t>(machine_); }
     [[noreturn]] void abort(int exit_code) noexcept override {
+        if (gave_up_ && rank_ != 0) std::this_thread::sleep_for(kFirstRankSaves);
         MPI_Abort(MPI_COMM_WORLD, exit_code);
         std::_Exit(exit_code);
     }
@@ -163,6 +166,7 @@ class MpiProcesses final : public Processes {
     std::chrono::nanoseconds limit_;
     RollCall roll_;
     std::chrono::nanoseconds asked_to_end_{0};  ///< for how long a wait has gone on since
+    bool gave_up_ = false;                      ///< a wait has ended without the others
     /// Of all rounds: generations that take long are told more and more seldom.
     WaitNotice notice_{[this] { return missing_text(); }, limit_};
 
@@ -181,9 +185,9 @@ Result<void> MpiProcesses::look_around(std::chrono::nanoseconds waited) {
     if (roll_.speaks(rank_)) notice_.look(waited);
     if (stop_requested()) asked_to_end_ += kBetweenLooks;
     // One that is a little slower is waited for, so that all end together and save.
-    if (asked_to_end_ >= kOnceAskedToEnd && waited >= WaitNotice::kFirst)
-        return failed_work("This rank was asked to end while it waited for {}.", missing_text());
-    if (waited < limit_) return {};
+    gave_up_ = waited >= limit_ || (asked_to_end_ >= kOnceAskedToEnd && waited >= WaitNotice::kFirst);
+    if (!gave_up_) return {};
+    if (waited < limit_) return failed_work("This rank was asked to end while it waited for {}.", missing_text());
     return failed_work(
         "{} has not answered for {}, so the run ends. Is it stopped, or does its work take so long? --rank-seconds "
         "sets the limit.",
