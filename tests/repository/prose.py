@@ -68,8 +68,8 @@ def blocks(text):
         if fence or inside or not bare or bare.startswith(("#", "<!--")) or re.match(r"\[[^\]]+\]:", bare):
             continue
         if bare.startswith("|"):
-            for cell in re.sub(r"\\\||``[^`]+``|`[^`]*`", CODE, bare).strip("|").split("|"):
-                if len(re.findall(r"[A-Za-z]{2,}", cell)) >= 4:
+            for cell in re.split(r"(?<!\\)\|(?=(?:[^`]*`[^`]*`)*[^`]*$)", bare.strip("|")):
+                if len(re.findall(r"[A-Za-z]{2,}", re.sub(r"`[^`]*`", "", cell))) >= 4:
                     yield number, cell.strip()
             continue
         if not found:
@@ -80,13 +80,14 @@ def blocks(text):
 
 
 def sentences(text):
-    """(line, sentence) of a page in Markdown."""
+    """(line, sentence, the sentence with its code) of a page in Markdown."""
     for first, block in blocks(text):
-        block = re.sub(r"``[^`]+``|`[^`]*`", lambda code: CODE + LINE * code[0].count(LINE), block)
+        code = [" ".join(span.split(LINE)) for span in re.findall(r"``[^`]+``|`[^`]*`", block)]
+        block = re.sub(r"``[^`]+``|`[^`]*`", lambda span: CODE + LINE * span[0].count(LINE), block)
         block = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", block)
         block = re.sub(r"https?://\S+|<[^>]+>|\*\*|(?<!\w)[*_]|[*_](?!\w)", "", block)
         begin = 0
-        for end in [match.end() for match in re.finditer(rf"[.!?][)\"']?(?=[\s{LINE}]+[A-Z(\"{CODE}])|$", block)]:
+        for end in [match.end() for match in re.finditer(rf"(?<!\.)[.!?][)\"']?(?=[\s{LINE}]+\S)|$", block)]:
             if ABBREVIATION.search(block[begin:end].rstrip()) and end < len(block):
                 continue
             sentence = block[begin:end]
@@ -94,8 +95,9 @@ def sentences(text):
             line = first + block[:begin + lead].count(LINE)
             begin = end
             sentence = re.sub(r"\s+", " ", sentence.replace(LINE, " ")).strip()
+            here, code = code[:sentence.count(CODE)], code[sentence.count(CODE):]
             if re.search(r"[A-Za-z]", sentence):
-                yield line, sentence
+                yield line, sentence, re.sub(CODE, lambda _, spans=iter(here): next(spans), sentence)
 
 
 def reasons(sentence):
@@ -135,15 +137,15 @@ def main(root, show):
         name = page.relative_to(root).as_posix()
         text = page.read_text(encoding="utf-8")
         said = list(sentences(text))
-        found = [(line, sentence, reasons(sentence)) for line, sentence in said if reasons(sentence)]
+        found = [(line, shown, reasons(sentence)) for line, sentence, shown in said if reasons(sentence)]
         words = len(text.split())
         share = 100 * len(found) / max(1, len(said))
         lines.append(f"{name}: {len(found)} of {len(said)} sentences, {share:.1f} %, {words} words")
         if share > PER_FILE and len(found) > FREE:
             wrong.append(f"{name}: {share:.1f} % of the sentences are long or awkward; {PER_FILE} % are allowed")
         if show:
-            for line, sentence, why in found:
-                print(f"{name}:{line}: {'; '.join(why)}: {sentence.replace(CODE, '`...`')}")
+            for line, shown, why in found:
+                print(f"{name}:{line}: {'; '.join(why)}: {shown}")
         all_found, all_sentences, all_words = all_found + len(found), all_sentences + len(said), all_words + words
     share = 100 * all_found / max(1, all_sentences)
     if share > IN_ALL:

@@ -59,7 +59,7 @@ GOOD = [
 
 
 def page_of(text):
-    return [(line, prose.reasons(sentence)) for line, sentence in prose.sentences(text)]
+    return [(line, prose.reasons(sentence)) for line, sentence, _ in prose.sentences(text)]
 
 
 def run(pages, show=False):
@@ -95,6 +95,12 @@ class Prose(unittest.TestCase):
     def test_code_headings_and_targets_do_not_count(self):
         text = "# Of it\n\n```sh\nOf it.\n```\n\n[A page](Of_it.md) has `of it` and\n`one, two, three, four`.\n<!-- Of it. -->\n"
         self.assertEqual(page_of(text), [(7, [])])
+
+    def test_sentences_are_shown_with_their_code(self):
+        self.assertEqual([shown for _, _, shown in prose.sentences("A `b, c` one. Then\n`d\ne` and [f](g.md).\n")],
+                         ["A `b, c` one.", "Then `d e` and f."])
+        self.assertEqual([shown for _, _, shown in prose.sentences("| a | Here is `b | c` and more. | d |\n")],
+                         ["Here is `b | c` and more."])
 
     def test_sentences_have_their_line(self):
         text = "First one. Second one\nends here. Third\none.\n\n- Fourth one, e.g. this.\n- Fifth one.\n\n| a | Sixth one is here. |\n"
