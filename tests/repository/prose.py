@@ -69,7 +69,7 @@ def blocks(text):
             continue
         if bare.startswith("|"):
             for cell in re.split(r"(?<!\\)\|(?=(?:[^`]*`[^`]*`)*[^`]*$)", bare.strip("|")):
-                if len(re.findall(r"[A-Za-z]{2,}", re.sub(r"`[^`]*`", "", cell))) >= 4:
+                if len(re.findall(r"[A-Za-z]{2,}", re.sub(r"`[^`]*`( \([^()]*\))?", "", cell))) >= 4:
                     yield number, cell.strip()
             continue
         if not found:
