@@ -11,9 +11,21 @@ import pathlib
 import re
 import sys
 
-# Percent. A file that is short may have two sentences above it.
-PER_FILE, IN_ALL = 8, 3
+# Percent; the goal is 3 for each page. A page that is short may have two sentences above its share.
+PER_FILE, IN_ALL = 6, 6
 FREE = 2
+# Pages that are not rewritten yet. Lower these and IN_ALL with the pages, and remove what PER_FILE allows.
+ABOVE = {
+    "README.md": 15,
+    "docs/benchmarks.md": 30,
+    "docs/cli.md": 25,
+    "docs/environments.md": 20,
+    "docs/gpu_compilers.md": 15,
+    "docs/hyper.md": 30,
+    "docs/nvidia_h200.md": 20,
+    "docs/python.md": 25,
+    "docs/state_files.md": 15,
+}
 
 NOTHING_SAID = r"(nothing |little |much |anything |more )?"
 PATTERNS = [(name, re.compile(pattern)) for name, pattern in {
@@ -141,8 +153,9 @@ def main(root, show):
         words = len(text.split())
         share = 100 * len(found) / max(1, len(said))
         lines.append(f"{name}: {len(found)} of {len(said)} sentences, {share:.1f} %, {words} words")
-        if share > PER_FILE and len(found) > FREE:
-            wrong.append(f"{name}: {share:.1f} % of the sentences are long or awkward; {PER_FILE} % are allowed")
+        allowed = ABOVE.get(name, PER_FILE)
+        if share > allowed and len(found) > FREE:
+            wrong.append(f"{name}: {share:.1f} % of the sentences are long or awkward; {allowed} % are allowed")
         if show:
             for line, shown, why in found:
                 print(f"{name}:{line}: {'; '.join(why)}: {shown}")
