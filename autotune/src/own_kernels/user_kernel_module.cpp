@@ -13,6 +13,7 @@
 #include "yolk/internal/core/memory.hpp"
 #include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/runtime/dispatch_part.hpp"
+#include "yolk/internal/runtime/foreign_pipeline.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -352,6 +353,7 @@ Result<std::unique_ptr<oracle::PlannedProblem>> plan_user_kernel(const Device& d
                 shown(buffer->name), buffer->size_bytes(), device.info().limits.max_uniform_buffer_range);
         }
     }
+    YOLK_TRY_VOID(try_foreign_pipeline(device, module, constants));
     YOLK_TRY(const PipelineHandle pipeline, device.pipeline(module, constants));
     return std::unique_ptr<oracle::PlannedProblem>(
         std::make_unique<PlannedKernel>(device, pipeline, kernel, std::move(places), std::move(run)));
