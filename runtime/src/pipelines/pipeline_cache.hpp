@@ -88,6 +88,7 @@ class PipelineCache {
     /// On the thread that began.
     void end_temporary() noexcept;
     void watch(std::shared_ptr<CompileWatch> watch);
+    [[nodiscard]] std::shared_ptr<CompileWatch> watch();
     /// Of the pipelines made, or refused, since the last call.
     [[nodiscard]] std::vector<PipelineReport> take_reports();
     /// Device::leave_out_pipelines.

@@ -14,6 +14,7 @@
 
 #include "environment_messages.hpp"
 #include "spirv_words.hpp"
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/shaders/exactness.hpp"
 
 namespace yolk {
@@ -96,7 +97,7 @@ Result<void> Reader::check_rules(spv::Op op, std::span<const std::uint32_t> word
             return broken(fmt::format(
                 "it has the variable '{}' outside of its functions. All that one step leaves to the next belongs to "
                 "State, and a step depends on State and the action alone; constants are EXACT_CONST.",
-                text));
+                shown(text)));
         }
     }
     return {};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "embedded_sources.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk {
 namespace {
@@ -138,14 +139,14 @@ Error environment_error(std::string_view messages, std::string_view source, std:
         if (line.empty() || is_count || has(line, "compilation terminated")) continue;
         report.add_diagnostic(parse(line));
     }
-    const std::size_t shown = std::min(report.lines.size(), kMostLines);
+    const std::size_t kept = std::min(report.lines.size(), kMostLines);
     const std::string more =
-        shown < report.lines.size() ? fmt::format("\n  and {} more", report.lines.size() - shown) : std::string();
-    report.lines.resize(shown);
+        kept < report.lines.size() ? fmt::format("\n  and {} more", report.lines.size() - kept) : std::string();
+    report.lines.resize(kept);
     report.add_missing();
     return bad_input(
         "The environment '{}' cannot be used:\n  {}{}\nWhat such a file holds is written in docs/environments.md.",
-        file_name, fmt::join(report.lines, "\n  "), more);
+        shown(file_name), fmt::join(report.lines, "\n  "), more);
 }
 
 }  // namespace yolk

@@ -5,6 +5,7 @@
 
 #include <charconv>
 
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/evolve/parameter_setup.hpp"
 #include "yolk/internal/evolve/setting_reader.hpp"
 #include "yolk/internal/train/policy_file.hpp"
@@ -40,7 +41,7 @@ Result<LoggedRun> logged_run(const evolve::RunLogHeader& header, std::string_vie
     if (const std::string* const system = system_of(header)) {
         return bad_input(
             "{} is the log of a search over the system '{}', not of a policy's training: replay it over that system.",
-            what, *system);
+            what, shown(*system));
     }
     LoggedRun run;
     YOLK_TRY(run.task, settings.text("task"));

@@ -25,15 +25,15 @@ std::string text_of_widths(const PolicyNetwork& network) { return fmt::format("{
 Result<void> append_parameter(const StateFile& file, const ParameterDesc& p, std::string_view what,
                               std::vector<float>& out) {
     const StoredTensor* const tensor = find_tensor(file.tensors, p.name);
-    if (tensor == nullptr) return bad_input("{} has no tensor '{}', which its network needs.", what, p.name);
+    if (tensor == nullptr) return bad_input("{} has no tensor '{}', which its network needs.", what, shown(p.name));
     const std::vector<std::uint64_t> wanted = shape_of(p);
     if (tensor->shape != wanted) {
-        return bad_input("Tensor '{}' of {} has the shape [{}]; its network needs [{}].", p.name, what,
+        return bad_input("Tensor '{}' of {} has the shape [{}]; its network needs [{}].", shown(p.name), what,
                          fmt::join(tensor->shape, ", "), fmt::join(wanted, ", "));
     }
     if (!std::all_of(tensor->values.begin(), tensor->values.end(), [](float v) { return std::isfinite(v); })) {
-        return bad_input("Tensor '{}' of {} has values that are not finite, so the policy cannot be run.", p.name,
-                         what);
+        return bad_input("Tensor '{}' of {} has values that are not finite, so the policy cannot be run.",
+                         shown(p.name), what);
     }
     out.insert(out.end(), tensor->values.begin(), tensor->values.end());
     return {};
@@ -45,16 +45,16 @@ Result<EnvironmentInfo> environment_of(const Policy& policy, const LoadedEnviron
     if (policy.environment_source.empty()) {
         if (own == nullptr) return find_environment(policy.task);
         return bad_input("{} was trained on the built-in environment '{}', but a file '{}' was given. Leave it away.",
-                         what, policy.task, own->info().name);
+                         what, shown(policy.task), shown(own->info().name));
     }
     if (own == nullptr) {
         return bad_input("{} was trained on '{}', an environment from a file (text {}). Give that file (--env).", what,
-                         policy.task, policy.environment_source);
+                         shown(policy.task), policy.environment_source);
     }
     if (own->info().name == policy.task && own->source_hash() == policy.environment_source) return own->info();
     return bad_input(
         "{} was trained on the environment '{}' (text {}), but '{}' (text {}) was given. Give the file as it was then.",
-        what, policy.task, policy.environment_source, own->info().name, own->source_hash());
+        what, shown(policy.task), policy.environment_source, shown(own->info().name), own->source_hash());
 }
 
 }  // namespace
@@ -94,7 +94,8 @@ Result<void> save_policy(const std::filesystem::path& path, const Policy& policy
         StoredTensor tensor{
             .name = p.name, .shape = shape_of(p), .values = {first, first + static_cast<std::ptrdiff_t>(count)}};
         if (!std::all_of(tensor.values.begin(), tensor.values.end(), [](float v) { return std::isfinite(v); })) {
-            return bad_input("The parameter '{}' has values that are not finite, so the policy is not saved.", p.name);
+            return bad_input("The parameter '{}' has values that are not finite, so the policy is not saved.",
+                             shown(p.name));
         }
         file.tensors.push_back(std::move(tensor));
         offset += count;
