@@ -71,7 +71,10 @@ Memory upload(const std::shared_ptr<Place>& place, const Bytes& bytes) {
     return {place, without_lock([&] { return place->upload(std::as_bytes(given)); }), given.size()};
 }
 
-nb::object read(const Memory& memory) {
+/// An object, which stubs show as an array.
+using ByteArray = nb::typed<nb::object, nb::ndarray<nb::numpy, std::uint8_t>>;
+
+ByteArray read(const Memory& memory) {
     auto values = std::make_unique<std::uint8_t[]>(std::max<std::size_t>(1, memory.bytes));
     const std::span<std::uint8_t> to(values.get(), memory.bytes);
     const bool done = without_lock([&]() -> Result<bool> {
@@ -82,7 +85,7 @@ nb::object read(const Memory& memory) {
     std::uint8_t* const data = values.release();
     const nb::capsule owner(data, [](void* all) noexcept { delete[] static_cast<std::uint8_t*>(all); });
     const std::size_t size = to.size();
-    return nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(data, 1, &size, owner));
+    return nb::borrow<ByteArray>(nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(data, 1, &size, owner)));
 }
 
 nb::list run(const std::shared_ptr<Place>& place, const std::string& operation, const std::string& fields,
