@@ -60,7 +60,8 @@ std::unique_ptr<nb::python_error> take_raised() {
 void raise_from(const Error& error, std::unique_ptr<nb::python_error> cause) {
     // Ctrl-C and exits are no errors.
     if (!cause->matches(PyExc_Exception)) throw nb::python_error(std::move(*cause));
-    const nb::object exception = nb::module_::import_("yolk.errors").attr(class_of(error.kind))(in_python(error.message));
+    const nb::object exception =
+        nb::module_::import_("yolk.errors").attr(class_of(error.kind))(in_python(error.message));
     exception.attr("__cause__") = cause->value();
     PyErr_SetObject(exception.type().ptr(), exception.ptr());
     throw nb::python_error();
