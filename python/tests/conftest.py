@@ -11,6 +11,7 @@ import yolk
 
 
 def pytest_configure(config):
+    config.addinivalue_line("markers", "once: of no driver, or of both at once: one of the two suites runs it")
     # A shell's background jobs ignore Ctrl-C, which some tests send.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

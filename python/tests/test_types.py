@@ -13,6 +13,7 @@ import pytest
 import yolk
 from test_docs import sections
 
+pytestmark = pytest.mark.once
 HERE = pathlib.Path(__file__).parent
 PACKAGE = pathlib.Path(yolk.__file__).parent
 

@@ -71,10 +71,10 @@ def fitness(returns: Any, rule: str = "pair-difference", *, robust: bool = False
               f"group_size={whole(group_size, 'group_size')} rule={word(rule, 'rule', _RULES)} "
               f"robust={int(flag(robust, 'robust'))} pairs={int(pairs)}")
     kind = _array.INT8 if rule in _INTEGER_RULES else _array.FLOAT32
-    made = run("fitness", fields, [values], [((population,), _array.FLOAT32),
-                                             ((population // 2 if pairs else population,), kind),
-                                             ((len(_SUMMARY),), _array.UINT32)])
-    return Fitness(*made, pairs)
+    scores, weights, summary = run("fitness", fields, [values], [((population,), _array.FLOAT32),
+                                                         ((population // 2 if pairs else population,), kind),
+                                                         ((len(_SUMMARY),), _array.UINT32)])
+    return Fitness(scores, weights, summary, pairs)
 
 
 def _of_weights(weights: Any, antithetic: bool) -> Fitness:
