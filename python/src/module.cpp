@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // yolk._core: the library, as the Python files of the package use it. Users see those.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include "base/devices.hpp"
 #include "base/errors.hpp"
 #include "base/interrupt.hpp"
+#include "base/words.hpp"
 #include "graphs/graphs.hpp"
 #include "ops/ops.hpp"
 #include "ops/tuning.hpp"
@@ -20,6 +22,8 @@ NB_MODULE(_core, module) {
     nanobind::set_leak_warnings(false);
     module.attr("version") = YOLK_VERSION;
     yolk::python::translate_errors();
+    module.def("in_python", &yolk::python::in_python, nanobind::arg("message"),
+               "A message of the library, with what Python calls its functions and options.");
     yolk::python::let_host_calls_have_the_lock();
     yolk::python::bind_devices(module);
     yolk::python::bind_training(module);

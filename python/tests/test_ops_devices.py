@@ -36,6 +36,7 @@ print([key for key in hashes[0] if len({{digests[key] for digests in hashes}}) >
 """
 
 
+@pytest.mark.once
 def test_the_bits_are_the_same_on_both_drivers(python):
     if not all(pathlib.Path(icd).exists() for icd in ICDS):
         pytest.skip("one of the two CPU drivers is not installed")

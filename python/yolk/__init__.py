@@ -8,8 +8,10 @@
 `yolk.devices()` lists what it can run on. docs/python.md has the rest.
 """
 
+from typing import TYPE_CHECKING
+
 from . import errors, metrics, operations, ops
-from ._core import Device, Equation, Memo, Metric
+from ._core import Device, Equation, Memo, Metric, Traced
 from ._core import version as __version__
 from ._devices import devices
 from ._evolution import Evolution, Members
@@ -32,11 +34,14 @@ from .errors import (BadInput, Cancelled, DeviceLost, DriverError, Error, Failed
 from .ops._array import Array, array
 from .operations import *  # noqa: F401,F403
 
+if TYPE_CHECKING:
+    from . import gepa, models
+
 __all__ = [
     "Array", "BadInput", "Cancelled", "Collected", "Custom", "Device", "DeviceLost", "DriverError",
     "EnvironmentPolicy", "EnvironmentRun", "Equation", "Error", "Evolution", "Failed", "FileError", "Graph", "History",
     "Hyperfunction", "KernelTuning", "Matrix", "Members", "Memo", "Metric", "OutOfMemory", "Outcome", "Policy", "Run",
-    "System", "Text", "Unsupported", "Untraceable", "Vector", "Walk", "__version__", "array", "as_call", "batch",
+    "System", "Text", "Traced", "Unsupported", "Untraceable", "Vector", "Walk", "__version__", "array", "as_call", "batch",
     "check", "collect", "custom", "dce", "devices", "environments", "errors", "evaluate", "fold", "folded_outputs",
     "from_torch", "gepa", "host_function", "hyperfunction", "inject", "inline_calls", "knob", "memoize", "metric",
     "metrics", "model_call", "models", "operations", "ops", "pullback", "pushforward", "replay", "sched", "trace",

@@ -17,6 +17,7 @@ from ._gymnasium.spaces import returns_of
 from ._gymnasium.training import EnvironmentRun, train_on
 from ._history import History
 from ._policy import Policy
+from ._signatures import by_task
 from .errors import BadInput
 
 OnGeneration = Callable[[dict[str, Any]], "bool | None"]
@@ -158,6 +159,7 @@ def _run(task: _Task, settings: dict[str, Any], folder: str, owner: tempfile.Tem
     return Run(outcome, history, task, settings, folder, owner, environment, device)
 
 
+@by_task
 def train(task: Any = "cartpole", *, population: int | None = None, generations: int = 100,
           hidden: int | Sequence[int] = (64,), sigma: float = 0.2, learning_rate: float = 0.2, rank: int = 1,
           seed: int = 1, fitness: str = "pair-difference", optimizer: str = "sgd", episodes: int = 1,
@@ -167,7 +169,7 @@ def train(task: Any = "cartpole", *, population: int | None = None, generations:
           stop_when_solved: bool = True, evaluation_episodes: int = 100, checkpoint_every: int = 0, hash_every: int = 1,
           audit: float = 0.0, hang_seconds: float = 120.0, log: bool = True,
           out: str | os.PathLike[str] | None = None, resume: bool = False, device: Any = None, tuning: bool = True, on_generation: OnGeneration | None = None,
-          progress: bool | None = None, overlap: bool = True) -> Any:
+          progress: bool | None = None, overlap: bool = True) -> Run | EnvironmentRun:
     """Trains a policy by EGGROLL (low-rank evolution strategies): whole episodes of the population run on the device.
 
     task                 a built-in environment (`yolk.environments()`), or one of your own: a GLSL file, or its text; or
@@ -210,12 +212,12 @@ def train(task: Any = "cartpole", *, population: int | None = None, generations:
                         _Progress(progress, generations))
     if population is None:
         del settings["population"]  # the library's own
-    owner = None
-    if out is None:
-        if resume:
-            raise BadInput("resume=True needs `out`, the folder of the run to go on with.")
-        owner = tempfile.TemporaryDirectory(prefix="yolk-run-")
-    return _run(_Task(task), settings, owner.name if owner else os.fspath(out), owner, device, on_generation, progress)
+    if out is not None:
+        return _run(_Task(task), settings, os.fspath(out), None, device, on_generation, progress)
+    if resume:
+        raise BadInput("resume=True needs `out`, the folder of the run to go on with.")
+    owner = tempfile.TemporaryDirectory(prefix="yolk-run-")
+    return _run(_Task(task), settings, owner.name, owner, device, on_generation, progress)
 
 
 def evaluate(policy: Policy | str | os.PathLike[str], environment: Any = None, *, episodes: int = 100, seed: int = 1,

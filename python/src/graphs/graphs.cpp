@@ -174,7 +174,9 @@ class PythonWalk {
         h::Walk walk = unwrap(h::Walk::create(*raw.graph, arguments_of(*raw.graph, inputs, parameters)));
         return std::make_unique<PythonWalk>(raw.graph, std::move(walk));
     }
-    nb::object next() const { return walk_.next() == nullptr ? nb::object(nb::none()) : nb::cast(*walk_.next()); }
+    nb::typed<nb::object, std::optional<h::Equation>> next() const {
+        return nb::cast(walk_.next() == nullptr ? std::nullopt : std::optional(*walk_.next()));
+    }
     nb::list operands() {
         const auto lock = alone();
         check_there("operands()");

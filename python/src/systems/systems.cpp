@@ -17,6 +17,7 @@
 #include "base/errors.hpp"
 #include "base/interrupt.hpp"
 #include "base/options.hpp"
+#include "base/words.hpp"
 #include "graphs/graphs.hpp"
 #include "systems/prompts.hpp"
 #include "tracing/callables.hpp"
@@ -229,7 +230,7 @@ nb::dict evaluate_candidates(PythonSystem& system, nb::handle candidates, nb::ha
     result["rewards"] = nb::cast(found.rewards);
     result["fallbacks"] = nb::cast(found.fallbacks);
     nb::list errors;
-    for (const auto& error : found.errors) errors.append(error ? nb::cast(error->message) : nb::none());
+    for (const auto& error : found.errors) errors.append(error ? nb::cast(in_python(error->message)) : nb::none());
     result["errors"] = errors;
     return result;
 }

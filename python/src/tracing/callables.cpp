@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/errors.hpp"
+#include "base/words.hpp"
 #include "tracing/at_once.hpp"
 #include "yolk/internal/hyper/foreign_code.hpp"
 
@@ -59,7 +60,8 @@ std::unique_ptr<nb::python_error> take_raised() {
 void raise_from(const Error& error, std::unique_ptr<nb::python_error> cause) {
     // Ctrl-C and exits are no errors.
     if (!cause->matches(PyExc_Exception)) throw nb::python_error(std::move(*cause));
-    const nb::object exception = nb::module_::import_("yolk.errors").attr(class_of(error.kind))(error.message);
+    const nb::object exception =
+        nb::module_::import_("yolk.errors").attr(class_of(error.kind))(in_python(error.message));
     exception.attr("__cause__") = cause->value();
     PyErr_SetObject(exception.type().ptr(), exception.ptr());
     throw nb::python_error();

@@ -83,7 +83,7 @@ nb::dict to_dict(const evolve::GenerationSummary& summary) {
     return all;
 }
 
-nb::object members_of(AskedRun& run, std::uint32_t first, std::uint32_t count) {
+FloatArray members_of(AskedRun& run, std::uint32_t first, std::uint32_t count) {
     const std::size_t size = run.table().element_count();
     auto values = std::make_unique<float[]>(std::max<std::size_t>(1, count * size));
     const std::span<float> all(values.get(), count * size);
