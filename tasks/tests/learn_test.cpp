@@ -135,7 +135,8 @@ TEST(model_rows, of_another_shape_or_order) {
     model.standardization = {.mean = {0, 0}, .scale = {1, 1}};
     model.parameters = {{1, 0, 0, 1}, {0, 0}};
     DataSet data{.name = "t", .shape = {2}, .columns = {"y", "x"}, .inputs = {3, 1}, .labels = {}, .lines = {}};
-    EXPECT_TRUE(expect_error(predict(model, data), ErrorKind::BadInput, "column 0 is 'y', and the model has learned 'x'"));
+    EXPECT_TRUE(
+        expect_error(predict(model, data), ErrorKind::BadInput, "column 0 is 'y', and the model has learned 'x'"));
     data.columns = {};
     ASSERT_OK_AND_ASSIGN(const std::vector<float> probabilities, predict(model, data));
     EXPECT_NEAR(probabilities[0], 1.0 / (1.0 + std::exp(-2.0)), 1e-6);

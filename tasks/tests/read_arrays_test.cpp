@@ -25,8 +25,8 @@ std::string raw(std::initializer_list<T> values) {
     return {reinterpret_cast<const char*>(std::data(values)), values.size() * sizeof(T)};
 }
 std::string npy(const std::string& type, const std::string& shape, const std::string& data, bool fortran = false) {
-    std::string header = "{'descr': '" + type + "', 'fortran_order': " + (fortran ? "True" : "False") +
-                         ", 'shape': " + shape + ", }\n";
+    std::string header =
+        "{'descr': '" + type + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }\n";
     const auto length = static_cast<std::uint16_t>(header.size());
     return std::string("\x93NUMPY\x01\x00", 8) + raw({length}) + header + data;
 }
@@ -44,7 +44,8 @@ TEST(read_npy, types) {
     EXPECT_EQ(parse_npy(npy("|u1", "(2,)", "\x07\xFF"), "a")->numbers, (Numbers{7, 255}));
     EXPECT_EQ(parse_npy(npy("<f2", "(3,)", std::string("\x00\x3C\x00\xC0\x01\x00", 6)), "a")->numbers,
               (Numbers{1, -2, 0x1p-24}));
-    EXPECT_EQ(parse_npy(npy("<U2", "(2,)", raw<std::uint32_t>({'a', 0xE9, 'b', 0})), "a")->texts, (Texts{"a\xC3\xA9", "b"}));
+    EXPECT_EQ(parse_npy(npy("<U2", "(2,)", raw<std::uint32_t>({'a', 0xE9, 'b', 0})), "a")->texts,
+              (Texts{"a\xC3\xA9", "b"}));
     EXPECT_EQ(parse_npy(npy("|u1", "(2, 3)", std::string("\x01\x04\x02\x05\x03\x06"), true), "a")->numbers,
               (Numbers{1, 2, 3, 4, 5, 6}));
 }
@@ -94,7 +95,10 @@ TEST_F(array_files, idx) {
     EXPECT_TRUE(expect_error(parse_idx(idx(8, {2, 1, 2}, "\x01\x02\x03"), "a"), ErrorKind::BadInput, "cut off"));
     EXPECT_TRUE(expect_error(parse_idx(idx(8, {255, 255, 255, 255, 255, 255, 255, 255, 255}, "1"), "a"),
                              ErrorKind::BadInput, "cut off"));
-    EXPECT_TRUE(expect_error(parse_idx("\x7F" "ELF", "a"), ErrorKind::BadInput, "no IDX file"));
+    EXPECT_TRUE(expect_error(parse_idx("\x7F"
+                                       "ELF",
+                                       "a"),
+                             ErrorKind::BadInput, "no IDX file"));
     EXPECT_EQ(parse_idx(idx(0x0C, {1}, "\xFF\xFF\xFF\xFE"), "a")->numbers, std::vector<double>{-2});
 }
 
@@ -120,14 +124,15 @@ std::string zip_of(const std::vector<std::pair<std::string, std::string>>& membe
         const std::string sizes = word(sum, 4) + word(static_cast<std::uint32_t>(packed.size()), 4) +
                                   word(static_cast<std::uint32_t>(data.size()), 4) +
                                   word(static_cast<std::uint32_t>(name.size()), 2) + word(0, 2);
-        directory += "PK\x01\x02" + word(20, 2) + word(20, 2) + word(0, 2) + word(8, 2) + word(0, 4) + sizes + word(0, 2) +
-                     word(0, 2) + word(0, 2) + word(0, 4) + word(static_cast<std::uint32_t>(archive.size()), 4) + name;
+        directory += "PK\x01\x02" + word(20, 2) + word(20, 2) + word(0, 2) + word(8, 2) + word(0, 4) + sizes +
+                     word(0, 2) + word(0, 2) + word(0, 2) + word(0, 4) +
+                     word(static_cast<std::uint32_t>(archive.size()), 4) + name;
         archive += "PK\x03\x04" + word(20, 2) + word(0, 2) + word(8, 2) + word(0, 4) + sizes + name + packed;
     }
-    const std::string end = std::string("PK\x05\x06") + word(0, 4) + word(static_cast<std::uint32_t>(members.size()), 2) +
-                            word(static_cast<std::uint32_t>(members.size()), 2) +
-                            word(static_cast<std::uint32_t>(directory.size()), 4) +
-                            word(static_cast<std::uint32_t>(archive.size()), 4) + word(0, 2);
+    const std::string end =
+        std::string("PK\x05\x06") + word(0, 4) + word(static_cast<std::uint32_t>(members.size()), 2) +
+        word(static_cast<std::uint32_t>(members.size()), 2) + word(static_cast<std::uint32_t>(directory.size()), 4) +
+        word(static_cast<std::uint32_t>(archive.size()), 4) + word(0, 2);
     return archive + directory + end;
 }
 

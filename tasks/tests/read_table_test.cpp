@@ -29,7 +29,8 @@ class read_csv : public ::testing::Test {
 };
 
 TEST_F(read_csv, header_and_texts) {
-    ASSERT_OK_AND_ASSIGN(const DataSet data, read("width,\"height, in cm\",kind\r\n1,2.5,cat\r\n-3e1, 4 ,\"a \"\"dog\"\"\"\r\n"));
+    ASSERT_OK_AND_ASSIGN(const DataSet data,
+                         read("width,\"height, in cm\",kind\r\n1,2.5,cat\r\n-3e1, 4 ,\"a \"\"dog\"\"\"\r\n"));
     EXPECT_EQ(data.columns, (Texts{"width", "height, in cm"}));
     EXPECT_EQ(data.inputs, (Floats{1, 2.5F, -30, 4}));
     EXPECT_EQ(data.labels, (Texts{"cat", "a \"dog\""}));
@@ -88,7 +89,8 @@ TEST_F(read_csv, packed) {
 }
 
 DataSet rows_of(Texts labels) {
-    DataSet data{.name = "d", .shape = {1}, .columns = {}, .inputs = Floats(labels.size(), 1), .labels = {}, .lines = {}};
+    DataSet data{
+        .name = "d", .shape = {1}, .columns = {}, .inputs = Floats(labels.size(), 1), .labels = {}, .lines = {}};
     data.labels = std::move(labels);
     return data;
 }

@@ -10,7 +10,8 @@ namespace yolk::testing {
 namespace {
 
 tasks::Model small_model() {
-    tasks::Model model{.data = "d", .shape = {2}, .columns = {"x", "y"}, .classes = {"a", "b"}, .network = {.hidden = {1}}};
+    tasks::Model model{
+        .data = "d", .shape = {2}, .columns = {"x", "y"}, .classes = {"a", "b"}, .network = {.hidden = {1}}};
     model.standardization = {.mean = {1, 2}, .scale = {3, 4}};
     model.parameters = {{1, 2}, {3}, {4, 5}, {6, 7}};
     return model;
@@ -25,11 +26,9 @@ Result<void> read_small_model(const std::filesystem::path& path) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, saved_states,
-                         ::testing::Values(SavedState{&kModelKind,
-                                                      [](const auto& path) {
-                                                          return tasks::save_model(path, small_model());
-                                                      },
-                                                      read_small_model}),
+                         ::testing::Values(SavedState{
+                             &kModelKind, [](const auto& path) { return tasks::save_model(path, small_model()); },
+                             read_small_model}),
                          kind_of_case);
 
 }  // namespace

@@ -95,7 +95,7 @@ class App {
     /// The options that `add` adds go with `condition`.
     void group(Condition condition, const std::function<void()>& add);
     [[nodiscard]] Option* option(const std::string& name) const;  ///< an option that is there
-    [[nodiscard]] std::vector<const Option*> given() const;               ///< those that the call gives
+    [[nodiscard]] std::vector<const Option*> given() const;       ///< those that the call gives
     /// The subcommands that the call named, as "tune table list"; empty where it named none.
     [[nodiscard]] std::string named() const;
     /// Whether the call named this subcommand.

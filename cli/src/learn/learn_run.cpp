@@ -26,10 +26,10 @@ namespace {
 std::string percent(double share) { return fmt::format("{:.2f} %", 100.0 * share); }
 
 void show_generation(const hyper::GenerationReport& report, std::uint32_t generations) {
-    const std::string held_out = report.held_out ? fmt::format(", held out {:.4f}", -*report.held_out) : "";
-    const std::string line = fmt::format("generation {}/{}, loss {:.4f}, population {:.4f}{}, {:.1f} s",
-                                         report.generation + 1, generations, -report.unperturbed, -report.mean, held_out,
-                                         report.seconds);
+    const std::string held_out = report.held_out ? fmt::format(", held out {:.4f}", 0.0 - *report.held_out) : "";
+    const std::string line =
+        fmt::format("generation {}/{}, loss {:.4f}, population {:.4f}{}, {:.1f} s", report.generation + 1, generations,
+                    0.0 - report.unperturbed, 0.0 - report.mean, held_out, report.seconds);
     if (!output_is_terminal()) return print_line(line);
     print_text("\r\033[K" + line.substr(0, std::max(terminal_columns(), 2U) - 1));
 }
@@ -42,8 +42,9 @@ void print_score(const char* what, const tasks::Score& score) {
 void print_classes(const tasks::Score& score) {
     std::vector<std::vector<std::string>> rows{{"label", "rows", "right", "accuracy"}};
     for (const tasks::ClassScore& each : score.classes) {
-        rows.push_back({shown(each.label), std::to_string(each.rows), std::to_string(each.right),
-                        each.rows == 0 ? "" : percent(static_cast<double>(each.right) / static_cast<double>(each.rows))});
+        rows.push_back(
+            {shown(each.label), std::to_string(each.rows), std::to_string(each.right),
+             each.rows == 0 ? "" : percent(static_cast<double>(each.right) / static_cast<double>(each.rows))});
     }
     print_line(table(rows));
 }
@@ -69,7 +70,7 @@ Json learned_json(const tasks::Configuration& configuration, std::span<const Dev
               {"training_rows", outcome.training_rows},
               {"classes", outcome.model.classes},
               {"numbers", outcome.search.cost.numbers},
-              {"loss", -outcome.search.best_reward},
+              {"loss", 0.0 - outcome.search.best_reward},
               {"state_hash", outcome.search.state_hash},
               {"seconds", outcome.seconds},
               {"peak_memory_bytes", peak_resident_bytes()},
@@ -185,8 +186,9 @@ Result<int> run_judge(const std::filesystem::path& file, const JudgeFlags& flags
         const std::filesystem::path beside = file.parent_path() / "yolk.toml";
         Result<tasks::Configuration> configuration = tasks::read_configuration(beside);
         if (!configuration) {
-            return std::move(configuration).error().while_doing(
-                "looking up what the model learned from; name data with --data instead");
+            return std::move(configuration)
+                .error()
+                .while_doing("looking up what the model learned from; name data with --data instead");
         }
         YOLK_TRY(judged, tasks::judge(model, configuration->learn));
     } else {

@@ -42,7 +42,8 @@ Result<int> run_predict(const PredictFlags& flags) {
         const std::string& label = model.classes[static_cast<std::size_t>(best - first)];
         if (flags.common.json) {
             Json each = Json::object();
-            for (std::size_t i = 0; i < classes; ++i) each[model.classes[i]] = *(first + static_cast<std::ptrdiff_t>(i));
+            for (std::size_t i = 0; i < classes; ++i)
+                each[model.classes[i]] = *(first + static_cast<std::ptrdiff_t>(i));
             print_json({{"row", row}, {"label", label}, {"probabilities", each}});
         } else {
             print_line("{},{:.4f}", csv_field(label), *best);
@@ -57,7 +58,8 @@ Command add_predict_command(App& app) {
     const auto flags = std::make_shared<PredictFlags>();
     App* const command = app.add_subcommand("predict", "Labels for new rows, by a model that train saved, as CSV");
     command->add_option("model", flags->model, "A model.safetensors that train saved")->required()->type_name("MODEL");
-    command->add_option("data", flags->data, "Rows without labels: a .csv, .npy, .npz or IDX file, or a folder of images")
+    command
+        ->add_option("data", flags->data, "Rows without labels: a .csv, .npy, .npz or IDX file, or a folder of images")
         ->required()
         ->type_name("DATA");
     command->add_flag("--json", flags->common.json, "JSON lines, with the probability of each label");

@@ -69,15 +69,17 @@ Result<int> run_eval(const EvalFlags& flags) {
 
 Command add_eval_command(App& app) {
     const auto flags = std::make_shared<EvalFlags>();
-    App* command = app.add_subcommand("eval", "Run a saved policy and show its returns, or judge a model of a data set");
+    App* command =
+        app.add_subcommand("eval", "Run a saved policy and show its returns, or judge a model of a data set");
     command->add_option("policy", flags->policy, "A policy.safetensors or model.safetensors that train saved")
         ->required()
         ->type_name("POLICY");
     command->add_option("--env", flags->environment, "The environment's file, for a policy that was trained on one")
         ->type_name("FILE");
-    const Option* const data = command->add_option("--data", flags->judge.data,
-                                                   "Of a data set's model: the rows to judge it by (default: those that "
-                                                   "its run kept back)");
+    const Option* const data =
+        command->add_option("--data", flags->judge.data,
+                            "Of a data set's model: the rows to judge it by (default: those that "
+                            "its run kept back)");
     command->group(with(data), [&] {
         command->add_option("--label", flags->judge.options.label, "Column of the labels (default: the last)");
         command->add_option("--labels", flags->judge.options.labels, "A file of labels, of a .npy or an IDX file");

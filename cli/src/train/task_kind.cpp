@@ -14,9 +14,7 @@ namespace {
 
 bool describes_run(const std::string& task) { return task.ends_with(".toml"); }
 
-bool is_environment(const std::string& task) {
-    return task.ends_with(".glsl") || find_environment(task).has_value();
-}
+bool is_environment(const std::string& task) { return task.ends_with(".glsl") || find_environment(task).has_value(); }
 
 bool is_data(const std::string& task) { return !is_environment(task) && tasks::is_data_source(task); }
 
@@ -27,7 +25,8 @@ void add_data_flags(App& train, DataFlags& flags, const std::string& task, std::
                             [&task] { return describes_run(task) || is_data(task); }};
     train.group(of_data, [&] {
         train.add_option("--label", flags.label, "Data: column or array of the labels (default: the last column)");
-        train.add_option("--labels", flags.labels, "Data: a file of labels, beside a .npy or an IDX file")->type_name("FILE");
+        train.add_option("--labels", flags.labels, "Data: a file of labels, beside a .npy or an IDX file")
+            ->type_name("FILE");
         train.add_flag("--header,!--no-header", flags.header,
                        "Data: whether a CSV file begins with names (default: if its first line has no number)");
         train.add_option("--test", flags.test, "Data: what the result is judged by, a share of the rows or a file")
@@ -47,7 +46,8 @@ void add_data_flags(App& train, DataFlags& flags, const std::string& task, std::
         add_number(train, "--gradient-lr", flags.gradient_lr, "Data: learning rate of the derivatives")
             ->default_str("0.001");
         train
-            .add_repeatable("--set", sets, "A setting of yolk.toml for this run, such as search.lr=0.1; may be given more than once")
+            .add_repeatable("--set", sets,
+                            "A setting of yolk.toml for this run, such as search.lr=0.1; may be given more than once")
             ->type_name("KEY=VALUE");
     });
 }
@@ -79,7 +79,8 @@ Result<train::TrainOptions> resolve_described(const tasks::Configuration& config
     options.task = std::string(chosen.info.name);
     options.own_environment = std::move(chosen.own);
     options.network.widths = {chosen.info.observation_count};
-    options.network.widths.insert(options.network.widths.end(), configuration.hidden.begin(), configuration.hidden.end());
+    options.network.widths.insert(options.network.widths.end(), configuration.hidden.begin(),
+                                  configuration.hidden.end());
     options.network.widths.push_back(chosen.info.action_count);
     options.resume = given.resume;
     options.audit = given.audit;

@@ -182,9 +182,8 @@ Result<int> run_train(const TrainCommandFlags& given_flags) {
     if (!speaks_for_ranks()) flags.common.quiet = true;
     const auto described = describe_run(flags.train.options, *flags.app, flags.sets);
     if (described && (!*described || (*described)->kind == tasks::RunKind::Data)) {
-        return run_learning(*described, {.devices = flags.devices,
-                                         .audit = flags.train.options.audit,
-                                         .common = flags.common});
+        return run_learning(*described,
+                            {.devices = flags.devices, .audit = flags.train.options.audit, .common = flags.common});
     }
     Result<train::TrainOptions> resolved = resolve_task(flags, described);
     YOLK_TRY(const std::vector<Device> devices, devices_of_run(flags, resolved));
@@ -220,7 +219,7 @@ Result<int> run_train(const TrainCommandFlags& given_flags) {
 
     if (!speaks_for_ranks()) return 0;
     if (described) YOLK_TRY_VOID(keep_configuration(**described));
-    const std::string& given = described                  ? (*described)->environment
+    const std::string& given = described                   ? (*described)->environment
                                : flags.environment.empty() ? flags.train.options.task
                                                            : flags.environment;
     return print_outcome(flags.common.json, train_outcome_json(options, devices, *outcome),
@@ -231,12 +230,14 @@ Result<int> run_train(const TrainCommandFlags& given_flags) {
 
 Command add_train_command(App& app) {
     const auto flags = std::make_shared<TrainCommandFlags>();
-    App* command = app.add_subcommand("train", "Train a policy for an environment, or a network for a data set, and save it");
+    App* command =
+        app.add_subcommand("train", "Train a policy for an environment, or a network for a data set, and save it");
     flags->app = command;
     flags->train.options.task.clear();
-    command->add_option("task", flags->train.options.task, 
-                        "cartpole or as --env; a data set: digits, fashion-mnist, a .csv, .npy, .npz or IDX file, a "
-                        "folder of images; or a yolk.toml that describes the run (see init)")
+    command
+        ->add_option("task", flags->train.options.task,
+                     "cartpole or as --env; a data set: digits, fashion-mnist, a .csv, .npy, .npz or IDX file, a "
+                     "folder of images; or a yolk.toml that describes the run (see init)")
         ->type_name("TASK");
     command->add_option("--env", flags->environment, kEnvironmentHelp)->type_name("NAME|FILE");
     add_device_flag(*command, flags->common);

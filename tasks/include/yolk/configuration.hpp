@@ -37,8 +37,8 @@ struct Override {
 inline constexpr std::int64_t kConfigurationVersion = 1;
 
 /// `name` is what errors call the text. Errors, with name and line: no TOML; another version; a table or a key that is
-/// unknown, with the nearest one, or of the other kind of run; a value of another type or outside its limits. Nothing is
-/// opened.
+/// unknown, with the nearest one, or of the other kind of run; a value of another type or outside its limits. Nothing
+/// is opened.
 [[nodiscard]] Result<Configuration> parse_configuration(std::string_view text, const std::string& name,
                                                         std::span<const Override> overrides = {});
 [[nodiscard]] Result<Configuration> read_configuration(const std::filesystem::path& path,

@@ -15,12 +15,12 @@
 namespace yolk::tasks {
 
 struct DataSet {
-    std::string name{};                   ///< of the file or the set, for messages
-    std::vector<std::uint32_t> shape{};   ///< of one row's inputs: {4}, {28, 28}, {32, 32, 3}
-    std::vector<std::string> columns{};   ///< names of the inputs, where the file has any
-    std::vector<float> inputs{};          ///< [rows, width], finite
-    std::vector<std::string> labels{};    ///< one per row; empty where the rows have none
-    std::vector<std::uint32_t> lines{};   ///< where each row begins in a text file; empty for other files
+    std::string name{};                  ///< of the file or the set, for messages
+    std::vector<std::uint32_t> shape{};  ///< of one row's inputs: {4}, {28, 28}, {32, 32, 3}
+    std::vector<std::string> columns{};  ///< names of the inputs, where the file has any
+    std::vector<float> inputs{};         ///< [rows, width], finite
+    std::vector<std::string> labels{};   ///< one per row; empty where the rows have none
+    std::vector<std::uint32_t> lines{};  ///< where each row begins in a text file; empty for other files
 
     [[nodiscard]] std::size_t width() const noexcept;  ///< inputs of a row
     [[nodiscard]] std::size_t rows() const noexcept;

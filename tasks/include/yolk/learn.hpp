@@ -38,8 +38,8 @@ struct LearnOptions {
     std::string source = "digits";           ///< read_data()'s
     std::shared_ptr<const DataSet> given{};  ///< rows in place of a source
     DataOptions data{};
-    double held_out = 0.1;   ///< share of the rows by which the best generation is chosen; 0: the last one is kept
-    double test = 0.2;       ///< share of the rows that the end result is judged by, where there is no test set
+    double held_out = 0.1;      ///< share of the rows by which the best generation is chosen; 0: the last one is kept
+    double test = 0.2;          ///< share of the rows that the end result is judged by, where there is no test set
     std::string test_source{};  ///< a test set of its own; empty: the source's, or the share above
     bool standardize = true;    ///< inputs, by the mean and the variance of the training rows
     bool balance = false;       ///< each class counts the same in the loss, however many rows it has
@@ -53,7 +53,7 @@ struct LearnOptions {
     /// Folder: model.safetensors, metrics.jsonl, and of EGGROLL checkpoint.yolk and log.yolk; made if missing. A run
     /// that is there is set aside first, as train::TrainOptions::out says. Empty: nothing is written.
     std::filesystem::path out = "yolk-out";
-    bool log = true;  ///< log.yolk, from which any generation can be rebuilt
+    bool log = true;                       ///< log.yolk, from which any generation can be rebuilt
     std::uint32_t checkpoint_every = 100;  ///< generations; 0: at the end alone
     bool resume = false;                   ///< goes on from the checkpoint, with the same settings and data
     std::string configuration{};           ///< the text of yolk.toml, which is kept in the folder; empty: none is
@@ -63,10 +63,10 @@ struct LearnOptions {
 
 /// A network that has learned: everything that a prediction needs.
 struct Model {
-    std::string data{};                   ///< what it learned from, by name
-    std::vector<std::uint32_t> shape{};   ///< of one row's inputs
-    std::vector<std::string> columns{};   ///< names of the inputs, where there were any
-    std::vector<std::string> classes{};   ///< the labels that it knows
+    std::string data{};                  ///< what it learned from, by name
+    std::vector<std::uint32_t> shape{};  ///< of one row's inputs
+    std::vector<std::string> columns{};  ///< names of the inputs, where there were any
+    std::vector<std::string> classes{};  ///< the labels that it knows
     Network network{};
     Standardization standardization{};
     std::vector<std::vector<float>> parameters{};  ///< weight [out, in] and bias [out] of each layer in turn
@@ -110,8 +110,8 @@ struct LearnOutcome {
     std::uint64_t training_rows = 0;
     Judgement judged{};  ///< of the parameters that were kept
     hyper::OptimizeOutcome search{};
-    double seconds = 0.0;             ///< of the search
-    std::filesystem::path file{};     ///< the saved model; empty where nothing was written
+    double seconds = 0.0;              ///< of the search
+    std::filesystem::path file{};      ///< the saved model; empty where nothing was written
     std::filesystem::path previous{};  ///< where the run that was in the folder is now; empty where none was
 };
 

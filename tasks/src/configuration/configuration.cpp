@@ -91,7 +91,8 @@ Result<void> set_key(Configuration& to, const SettingKey& key, const toml::node&
     return bad_input("{}: '{}.{}': {}", place, key.table, key.name, set.error().message);
 }
 
-Result<void> read_table(Configuration& to, std::string_view table, const toml::table& entries, const std::string& name) {
+Result<void> read_table(Configuration& to, std::string_view table, const toml::table& entries,
+                        const std::string& name) {
     for (const auto& [key, node] : entries) {
         const SettingKey* const found = find_key(fmt::format("{}.{}", table, key.str()));
         if (found == nullptr) {
@@ -138,9 +139,9 @@ Result<void> check_tables(const toml::table& root, const std::string& name) {
                          nearest(key.str(), {kTables.begin(), kTables.end()}));
     }
     if (root.contains("data") == root.contains("environment")) {
-        return bad_input("{}: {}; a run is over one of the two.", name,
-                         root.contains("data") ? "there are [data] and [environment]"
-                                               : "there is neither [data] nor [environment]");
+        return bad_input(
+            "{}: {}; a run is over one of the two.", name,
+            root.contains("data") ? "there are [data] and [environment]" : "there is neither [data] nor [environment]");
     }
     return {};
 }
@@ -157,9 +158,8 @@ toml::table parse_override(const std::string& value) {
 
 /// The settings' limits, whatever they were given by.
 Result<void> check_limits(const Configuration& configuration, const std::string& name) {
-    const Result<void> good = configuration.kind == RunKind::Data
-                                  ? validate(configuration.learn)
-                                  : evolve::validate(configuration.train.evolution);
+    const Result<void> good = configuration.kind == RunKind::Data ? validate(configuration.learn)
+                                                                  : evolve::validate(configuration.train.evolution);
     return good ? Result<void>() : Result<void>(bad_input("{}: {}", name, good.error().message));
 }
 
@@ -213,7 +213,8 @@ std::string to_toml(const Configuration& configuration) {
         for (const SettingKey& key : setting_keys()) {
             if (key.table != table || (key.kind && *key.kind != configuration.kind)) continue;
             const std::string value = key.write(configuration);
-            const std::string line = value.empty() ? fmt::format("# {} =", key.name) : fmt::format("{} = {}", key.name, value);
+            const std::string line =
+                value.empty() ? fmt::format("# {} =", key.name) : fmt::format("{} = {}", key.name, value);
             lines += fmt::format("{:<32} # {}\n", line, key.comment);
         }
         if (!lines.empty()) text += fmt::format("\n[{}]\n{}", table, lines);

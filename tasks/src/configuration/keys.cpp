@@ -138,75 +138,88 @@ constexpr auto kEnvironment = std::optional(RunKind::Environment);
 constexpr std::optional<RunKind> kBoth{};
 
 void add_data_keys(std::vector<SettingKey>& keys) {
-    keys.push_back(key("data", "source", kData,
-                       "digits, fashion-mnist, a .csv, .npy, .npz or IDX file (or .gz), or a folder of images",
-                       [](Configuration& c) -> auto& { return c.learn.source; }));
-    keys.push_back(key("data", "label", kData, "column or array of the labels; \"\": the last column",
-                       [](Configuration& c) -> auto& { return c.learn.data.label; }));
-    keys.push_back(key("data", "labels", kData, "a file of labels, beside a .npy or an IDX file",
-                       [](Configuration& c) -> auto& { return c.learn.data.labels; }));
-    keys.push_back({.table = "data",
-                    .name = "header",
-                    .kind = kData,
-                    .comment = "whether a CSV file begins with names; left out: if its first line has no number",
-                    .read = [](Configuration& c, const TomlValue& value) { return take(value, c.learn.data.header.emplace()); },
-                    .write = [](const Configuration& c) {
-                        return c.learn.data.header ? written(*c.learn.data.header) : std::string();
-                    }});
+    keys.push_back(key(
+        "data", "source", kData,
+        "digits, fashion-mnist, a .csv, .npy, .npz or IDX file (or .gz), or a folder of images",
+        [](Configuration & c) -> auto& { return c.learn.source; }));
+    keys.push_back(key(
+        "data", "label", kData, "column or array of the labels; \"\": the last column",
+        [](Configuration & c) -> auto& { return c.learn.data.label; }));
+    keys.push_back(key(
+        "data", "labels", kData, "a file of labels, beside a .npy or an IDX file",
+        [](Configuration & c) -> auto& { return c.learn.data.labels; }));
+    keys.push_back(
+        {.table = "data",
+         .name = "header",
+         .kind = kData,
+         .comment = "whether a CSV file begins with names; left out: if its first line has no number",
+         .read = [](Configuration& c, const TomlValue& value) { return take(value, c.learn.data.header.emplace()); },
+         .write =
+             [](const Configuration& c) {
+                 return c.learn.data.header ? written(*c.learn.data.header) : std::string();
+             }});
     keys.push_back({.table = "data",
                     .name = "test",
                     .kind = kData,
                     .comment = "what the result is judged by: a share of the rows, or a file",
-                    .read =
-                        [](Configuration& c, const TomlValue& value) -> Result<void> {
-                            if (take(value, c.learn.test_source)) return {};
-                            c.learn.test_source.clear();
-                            if (take(value, c.learn.test)) return {};
-                            return wants("a share, or a file", value);
-                        },
-                    .write = [](const Configuration& c) {
-                        return c.learn.test_source.empty() ? written(c.learn.test) : written(c.learn.test_source);
-                    }});
-    keys.push_back(key("data", "held_out", kData, "share of the rows that chooses the best generation; 0: keep the last one",
-                       [](Configuration& c) -> auto& { return c.learn.held_out; }));
-    keys.push_back(key("data", "standardize", kData, "inputs get mean 0 and variance 1, by the training rows",
-                       [](Configuration& c) -> auto& { return c.learn.standardize; }));
-    keys.push_back(key("data", "balance", kData, "each class counts the same in the loss, however many rows it has",
-                       [](Configuration& c) -> auto& { return c.learn.balance; }));
+                    .read = [](Configuration& c, const TomlValue& value) -> Result<void> {
+                        if (take(value, c.learn.test_source)) return {};
+                        c.learn.test_source.clear();
+                        if (take(value, c.learn.test)) return {};
+                        return wants("a share, or a file", value);
+                    },
+                    .write =
+                        [](const Configuration& c) {
+                            return c.learn.test_source.empty() ? written(c.learn.test) : written(c.learn.test_source);
+                        }});
+    keys.push_back(key(
+        "data", "held_out", kData, "share of the rows that chooses the best generation; 0: keep the last one",
+        [](Configuration & c) -> auto& { return c.learn.held_out; }));
+    keys.push_back(key(
+        "data", "standardize", kData, "inputs get mean 0 and variance 1, by the training rows",
+        [](Configuration & c) -> auto& { return c.learn.standardize; }));
+    keys.push_back(key(
+        "data", "balance", kData, "each class counts the same in the loss, however many rows it has",
+        [](Configuration & c) -> auto& { return c.learn.balance; }));
 }
 
 void add_environment_keys(std::vector<SettingKey>& keys) {
-    keys.push_back(key("environment", "name", kEnvironment, "a built-in environment, or a GLSL file",
-                       [](Configuration& c) -> auto& { return c.environment; }));
-    keys.push_back(key("environment", "episodes", kEnvironment, "per member and generation",
-                       [](Configuration& c) -> auto& { return c.train.evolution.episodes; }));
-    keys.push_back(key("environment", "max_steps", kEnvironment, "of an episode; 0: the environment's own",
-                       [](Configuration& c) -> auto& { return c.train.max_steps; }));
-    keys.push_back(key("environment", "stop_when_solved", kEnvironment, "end when the environment is solved",
-                       [](Configuration& c) -> auto& { return c.train.stop_when_solved; }));
+    keys.push_back(key(
+        "environment", "name", kEnvironment, "a built-in environment, or a GLSL file",
+        [](Configuration & c) -> auto& { return c.environment; }));
+    keys.push_back(key(
+        "environment", "episodes", kEnvironment, "per member and generation",
+        [](Configuration & c) -> auto& { return c.train.evolution.episodes; }));
+    keys.push_back(key(
+        "environment", "max_steps", kEnvironment, "of an episode; 0: the environment's own",
+        [](Configuration & c) -> auto& { return c.train.max_steps; }));
+    keys.push_back(key(
+        "environment", "stop_when_solved", kEnvironment, "end when the environment is solved",
+        [](Configuration & c) -> auto& { return c.train.stop_when_solved; }));
 }
 
 void add_network_keys(std::vector<SettingKey>& keys) {
-    keys.push_back(key("network", "hidden", kBoth, "widths of the layers between inputs and outputs",
-                       [](Configuration& c) -> auto& {
-                           return c.kind == RunKind::Data ? c.learn.network.hidden : c.hidden;
-                       }));
-    keys.push_back(word("activation", kData, "relu, tanh, gelu or silu",
-                        [](Configuration& c, auto use) { return use(c.learn.network.activation); },
-                        [](const std::string& text) { return parse_activation(text); }, "network"));
+    keys.push_back(key(
+        "network", "hidden", kBoth, "widths of the layers between inputs and outputs",
+        [](Configuration & c) -> auto& { return c.kind == RunKind::Data ? c.learn.network.hidden : c.hidden; }));
+    keys.push_back(word(
+        "activation", kData, "relu, tanh, gelu or silu",
+        [](Configuration& c, auto use) { return use(c.learn.network.activation); },
+        [](const std::string& text) { return parse_activation(text); }, "network"));
 }
 
 /// A setting of both kinds of runs: MEMBER of their EvolutionOptions.
-#define YOLK_EVOLUTION_KEY(NAME, MEMBER, COMMENT)                                           \
-    keys.push_back(key("search", NAME, kBoth, COMMENT, [](Configuration& c) -> auto& {      \
-        return c.kind == RunKind::Data ? c.learn.evolution.MEMBER : c.train.evolution.MEMBER; \
-    }))
-#define YOLK_EVOLUTION_WORD(NAME, MEMBER, PARSE, COMMENT)                                                         \
-    keys.push_back(word(                                                                                          \
-        NAME, kBoth, COMMENT,                                                                                     \
-        [](Configuration& c, auto use) {                                                                          \
-            return c.kind == RunKind::Data ? use(c.learn.evolution.MEMBER) : use(c.train.evolution.MEMBER);       \
-        },                                                                                                        \
+#define YOLK_EVOLUTION_KEY(NAME, MEMBER, COMMENT)                                                 \
+    keys.push_back(key(                                                                           \
+        "search", NAME, kBoth, COMMENT, [](Configuration & c) -> auto& {                          \
+            return c.kind == RunKind::Data ? c.learn.evolution.MEMBER : c.train.evolution.MEMBER; \
+        }))
+#define YOLK_EVOLUTION_WORD(NAME, MEMBER, PARSE, COMMENT)                                                   \
+    keys.push_back(word(                                                                                    \
+        NAME, kBoth, COMMENT,                                                                               \
+        [](Configuration& c, auto use) {                                                                    \
+            return c.kind == RunKind::Data ? use(c.learn.evolution.MEMBER) : use(c.train.evolution.MEMBER); \
+        },                                                                                                  \
         [](const std::string& text) { return PARSE(text); }))
 
 void add_method_keys(std::vector<SettingKey>& keys) {
@@ -214,48 +227,50 @@ void add_method_keys(std::vector<SettingKey>& keys) {
                     .name = "gradient",
                     .kind = kData,
                     .comment = "\"\": EGGROLL; adam, momentum or sgd: by derivatives, to compare",
-                    .read =
-                        [](Configuration& c, const TomlValue& value) -> Result<void> {
-                            std::string text;
-                            YOLK_TRY_VOID(take(value, text));
-                            if (text.empty()) return c.learn.gradient.reset(), Result<void>();
-                            YOLK_TRY(const OptimizerRule rule, parse_optimizer_rule(text));
-                            if (!c.learn.gradient) c.learn.gradient.emplace();
-                            c.learn.gradient->rule = rule;
-                            return {};
-                        },
-                    .write = [](const Configuration& c) {
-                        return c.learn.gradient ? quoted(std::string(to_string(c.learn.gradient->rule))) : "\"\"";
-                    }});
+                    .read = [](Configuration& c, const TomlValue& value) -> Result<void> {
+                        std::string text;
+                        YOLK_TRY_VOID(take(value, text));
+                        if (text.empty()) return c.learn.gradient.reset(), Result<void>();
+                        YOLK_TRY(const OptimizerRule rule, parse_optimizer_rule(text));
+                        if (!c.learn.gradient) c.learn.gradient.emplace();
+                        c.learn.gradient->rule = rule;
+                        return {};
+                    },
+                    .write =
+                        [](const Configuration& c) {
+                            return c.learn.gradient ? quoted(std::string(to_string(c.learn.gradient->rule))) : "\"\"";
+                        }});
     keys.push_back({.table = "search",
                     .name = "gradient_lr",
                     .kind = kData,
                     .comment = "learning rate of the derivatives; goes with gradient",
-                    .read =
-                        [](Configuration& c, const TomlValue& value) -> Result<void> {
-                            if (!c.learn.gradient)
-                                return bad_input("it goes with search.gradient, which is not set.");
-                            return take(value, c.learn.gradient->learning_rate);
-                        },
-                    .write = [](const Configuration& c) {
-                        return c.learn.gradient ? written(c.learn.gradient->learning_rate) : std::string();
-                    }});
-    keys.push_back(key("search", "batch", kData, "rows that a generation is evaluated on, drawn by the seed; 0: all",
-                       [](Configuration& c) -> auto& { return c.learn.batch; }));
+                    .read = [](Configuration& c, const TomlValue& value) -> Result<void> {
+                        if (!c.learn.gradient) return bad_input("it goes with search.gradient, which is not set.");
+                        return take(value, c.learn.gradient->learning_rate);
+                    },
+                    .write =
+                        [](const Configuration& c) {
+                            return c.learn.gradient ? written(c.learn.gradient->learning_rate) : std::string();
+                        }});
+    keys.push_back(key(
+        "search", "batch", kData, "rows that a generation is evaluated on, drawn by the seed; 0: all",
+        [](Configuration & c) -> auto& { return c.learn.batch; }));
 }
 
 void add_search_keys(std::vector<SettingKey>& keys) {
     add_method_keys(keys);
-    keys.push_back(key("search", "generations", kBoth, "at most", [](Configuration& c) -> auto& {
-        return c.kind == RunKind::Data ? c.learn.generations : c.train.generations;
-    }));
+    keys.push_back(key(
+        "search", "generations", kBoth, "at most", [](Configuration & c) -> auto& {
+            return c.kind == RunKind::Data ? c.learn.generations : c.train.generations;
+        }));
     YOLK_EVOLUTION_KEY("population", population, "members per generation, even unless antithetic is off");
     YOLK_EVOLUTION_KEY("sigma", sigma, "size of the perturbations");
     YOLK_EVOLUTION_KEY("sigma_decay", sigma_decay, "its factor per generation, above 0, at most 1");
     YOLK_EVOLUTION_KEY("lr", learning_rate, "learning rate");
     YOLK_EVOLUTION_KEY("lr_decay", learning_rate_decay, "its factor per generation, above 0, at most 1");
     YOLK_EVOLUTION_KEY("rank", rank, "of the perturbations of a matrix, 1 to 32");
-    YOLK_EVOLUTION_WORD("optimizer", optimizer, parse_optimizer_rule, "sgd, momentum or adam: what the update goes through");
+    YOLK_EVOLUTION_WORD("optimizer", optimizer, parse_optimizer_rule,
+                        "sgd, momentum or adam: what the update goes through");
     YOLK_EVOLUTION_WORD("fitness", fitness, parse_fitness_rule,
                         "pair-difference, pair-sign, centred-rank, z-score or group-z-score");
     YOLK_EVOLUTION_KEY("robust", robust, "pair-difference: scale by the smaller of the maximum and six medians");
@@ -272,18 +287,23 @@ void add_search_keys(std::vector<SettingKey>& keys) {
 #undef YOLK_EVOLUTION_WORD
 
 void add_run_keys(std::vector<SettingKey>& keys) {
-    keys.push_back(key("run", "out", kBoth, "folder for the result, metrics, checkpoint, log and this file; \"\": none",
-                       [](Configuration& c) -> auto& { return c.kind == RunKind::Data ? c.learn.out : c.train.out; }));
-    keys.push_back(key("run", "log", kBoth, "log.yolk, from which `yolk replay` rebuilds any generation",
-                       [](Configuration& c) -> auto& { return c.kind == RunKind::Data ? c.learn.log : c.train.log; }));
-    keys.push_back(key("run", "checkpoint_every", kBoth, "generations between two checkpoints; 0: one at the end",
-                       [](Configuration& c) -> auto& {
-                           return c.kind == RunKind::Data ? c.learn.checkpoint_every : c.train.checkpoint_every;
-                       }));
-    keys.push_back(key("run", "held_out_every", kData, "generations between two looks at the rows held out",
-                       [](Configuration& c) -> auto& { return c.learn.held_out_every; }));
-    keys.push_back(key("run", "hash_every", kEnvironment, "generations between two state hashes",
-                       [](Configuration& c) -> auto& { return c.train.hash_every; }));
+    keys.push_back(key(
+        "run", "out", kBoth, "folder for the result, metrics, checkpoint, log and this file; \"\": none",
+        [](Configuration & c) -> auto& { return c.kind == RunKind::Data ? c.learn.out : c.train.out; }));
+    keys.push_back(key(
+        "run", "log", kBoth, "log.yolk, from which `yolk replay` rebuilds any generation",
+        [](Configuration & c) -> auto& { return c.kind == RunKind::Data ? c.learn.log : c.train.log; }));
+    keys.push_back(key(
+        "run", "checkpoint_every", kBoth, "generations between two checkpoints; 0: one at the end",
+        [](Configuration & c) -> auto& {
+            return c.kind == RunKind::Data ? c.learn.checkpoint_every : c.train.checkpoint_every;
+        }));
+    keys.push_back(key(
+        "run", "held_out_every", kData, "generations between two looks at the rows held out",
+        [](Configuration & c) -> auto& { return c.learn.held_out_every; }));
+    keys.push_back(key(
+        "run", "hash_every", kEnvironment, "generations between two state hashes",
+        [](Configuration & c) -> auto& { return c.train.hash_every; }));
 }
 
 }  // namespace

@@ -47,7 +47,8 @@ Result<Labelled> number_labels(const DataSet& data) {
     YOLK_TRY_VOID(check_has_labels(data));
     const std::set<std::string> distinct(data.labels.begin(), data.labels.end());
     Labelled labelled{.classes = {distinct.begin(), distinct.end()}};
-    if (std::ranges::all_of(labelled.classes, [](const std::string& label) { return number_of_label(label).has_value(); }))
+    if (std::ranges::all_of(labelled.classes,
+                            [](const std::string& label) { return number_of_label(label).has_value(); }))
         std::ranges::sort(labelled.classes, {}, [](const std::string& label) { return *number_of_label(label); });
     if (labelled.classes.size() < 2) {
         return bad_input("'{}' has one label, '{}', in all its rows; at least two are needed.", data.name,
@@ -84,14 +85,14 @@ Result<std::vector<std::uint32_t>> ids_of_labels(const DataSet& data, const std:
 
 Result<Parts> split(const Labelled& labelled, double held_out, double test, std::uint64_t seed) {
     if (!(held_out >= 0.0) || !(test >= 0.0) || !(held_out + test < 1.0)) {
-        return bad_input("The share that is held out is {} and that of the test {}; both must be from 0, and together "
-                         "below 1.",
-                         held_out, test);
+        return bad_input(
+            "The share that is held out is {} and that of the test {}; both must be from 0, and together "
+            "below 1.",
+            held_out, test);
     }
     std::vector<std::vector<std::uint32_t>> by_class(labelled.classes.size());
     const auto rows = static_cast<std::uint32_t>(labelled.ids.size());
-    for (const std::uint32_t row :
-         shuffled({.seed = seed, .parameter = kSplitStream, .domain = Domain::Data}, rows))
+    for (const std::uint32_t row : shuffled({.seed = seed, .parameter = kSplitStream, .domain = Domain::Data}, rows))
         by_class[labelled.ids[row]].push_back(row);
     Parts parts;
     for (const std::vector<std::uint32_t>& of_class : by_class) {

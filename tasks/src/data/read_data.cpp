@@ -60,7 +60,8 @@ Result<FileArray> read_array(const std::filesystem::path& path) {
 
 /// Of an IDX file of images: the labels' file in the same folder.
 std::string labels_beside(std::string images) {
-    for (const auto& [from, to] : {std::pair<std::string_view, std::string_view>{"images", "labels"}, {"idx3", "idx1"}}) {
+    for (const auto& [from, to] :
+         {std::pair<std::string_view, std::string_view>{"images", "labels"}, {"idx3", "idx1"}}) {
         if (const std::size_t at = images.rfind(from); at != std::string::npos) images.replace(at, from.size(), to);
     }
     return images;
@@ -75,9 +76,10 @@ Result<DataSet> read_array_file(const std::string& source, Format format, const 
     if (labels.empty() && format == Format::Npy) return data_of_table(inputs, name, options);
     if (labels.empty()) labels = labels_beside(source);
     if (labels == source) {
-        return bad_input("'{}' is one IDX file; the file of its labels is needed as well (`labels`), because its name "
-                         "does not tell.",
-                         name);
+        return bad_input(
+            "'{}' is one IDX file; the file of its labels is needed as well (`labels`), because its name "
+            "does not tell.",
+            name);
     }
     YOLK_TRY(const FileArray of_labels, read_array(labels));
     return data_of_arrays(inputs, of_labels, name, shown(labels));
@@ -123,9 +125,10 @@ Result<DataSet> read_npz(const std::string& source, const DataOptions& options) 
 Result<DataSet> read_file_data(const std::string& source, const DataOptions& options) {
     const std::optional<Format> format = format_of(source);
     if (!format) {
-        return bad_input("'{}' is no data set: {}, a file that ends in .csv, .tsv, .txt, .npy, .npz, .idx or -ubyte (with .gz "
-                         "behind it or not), or a folder of images.",
-                         shown(source), fmt::join(data_set_names(), ", "));
+        return bad_input(
+            "'{}' is no data set: {}, a file that ends in .csv, .tsv, .txt, .npy, .npz, .idx or -ubyte (with .gz "
+            "behind it or not), or a folder of images.",
+            shown(source), fmt::join(data_set_names(), ", "));
     }
     if (*format == Format::Npz) return read_npz(source, options);
     if (*format != Format::Csv) return read_array_file(source, *format, options);

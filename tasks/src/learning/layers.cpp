@@ -29,12 +29,11 @@ std::vector<Layer> layers_of(const Model& model) {
     const std::vector<std::uint32_t> widths = widths_of(model);
     std::vector<Layer> layers;
     for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
-        layers.push_back({hyperfunction(fmt::format("layer{}.weight", i),
-                                        MatrixWeight{.out = widths[i + 1], .in = widths[i]},
-                                        [](const Traced& w, const Traced& x) { return linear(w, x); },
-                                        {.optimize = true}),
-                          hyperfunction(fmt::format("layer{}.bias", i), VectorWeight{.size = widths[i + 1]},
-                                        [](const Traced& b, const Traced& x) { return x + b; }, {.optimize = true})});
+        layers.push_back(
+            {hyperfunction(fmt::format("layer{}.weight", i), MatrixWeight{.out = widths[i + 1], .in = widths[i]},
+                           [](const Traced& w, const Traced& x) { return linear(w, x); }, {.optimize = true}),
+             hyperfunction(fmt::format("layer{}.bias", i), VectorWeight{.size = widths[i + 1]},
+                           [](const Traced& b, const Traced& x) { return x + b; }, {.optimize = true})});
     }
     return layers;
 }

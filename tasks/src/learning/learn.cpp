@@ -37,7 +37,8 @@ struct LearnTask {
 
 /// Rows of a set, as one with labels.
 DataSet rows_of(const DataSet& data, const std::vector<std::uint32_t>& rows) {
-    DataSet some{.name = data.name, .shape = data.shape, .columns = data.columns, .inputs = {}, .labels = {}, .lines = {}};
+    DataSet some{
+        .name = data.name, .shape = data.shape, .columns = data.columns, .inputs = {}, .labels = {}, .lines = {}};
     const std::size_t width = data.width();
     for (const std::uint32_t row : rows) {
         const auto first = data.inputs.begin() + static_cast<std::ptrdiff_t>(row * width);
@@ -89,7 +90,8 @@ Result<void> make_training(LearnTask& task, const std::vector<float>& weights) {
 Result<void> make_held_out(LearnTask& task, const std::vector<float>& weights) {
     if (task.parts.held_out.empty()) return {};
     const std::vector<std::uint32_t> widths = widths_of(task.model);
-    const std::size_t most = std::max<std::size_t>(1, kHeldOutBytes / (sizeof(float) * *std::ranges::max_element(widths)));
+    const std::size_t most =
+        std::max<std::size_t>(1, kHeldOutBytes / (sizeof(float) * *std::ranges::max_element(widths)));
     std::vector<std::uint32_t> rows = task.parts.held_out;
     if (rows.size() > most) {
         for (std::size_t i = 0; i < most; ++i) rows[i] = task.parts.held_out[i * rows.size() / most];
@@ -105,10 +107,11 @@ Result<void> make_held_out(LearnTask& task, const std::vector<float>& weights) {
 
 /// Of one row [classes] or of several [rows, classes]: the mean of the weighted log-probabilities.
 hyper::Metric weighted_log_probability() {
-    return hyper::traced_metric("weighted log probability", [](const hyper::Traced& logits, const hyper::Traced& targets) {
-        const hyper::Traced of_rows = sum(log_softmax(logits) * targets);
-        return logits.shape().rank() == 2 ? mean(of_rows) : of_rows;
-    });
+    return hyper::traced_metric("weighted log probability",
+                                [](const hyper::Traced& logits, const hyper::Traced& targets) {
+                                    const hyper::Traced of_rows = sum(log_softmax(logits) * targets);
+                                    return logits.shape().rank() == 2 ? mean(of_rows) : of_rows;
+                                });
 }
 
 Result<LearnTask> prepare_learning(const LearnOptions& options) {
@@ -171,9 +174,10 @@ Result<LearnFiles> take_files(const LearnOptions& options, bool is_first_rank) {
     if (!options.resume) {
         YOLK_TRY(files.previous, files.folder->set_aside());
         if (!files.previous.empty()) {
-            log_info(fmt::format("The run that was in '{}' is now in '{}': resume it there, or remove it where it is "
-                                 "not needed.",
-                                 shown(options.out), shown(files.previous)));
+            log_info(
+                fmt::format("The run that was in '{}' is now in '{}': resume it there, or remove it where it is "
+                            "not needed.",
+                            shown(options.out), shown(files.previous)));
         }
     }
     if (!options.configuration.empty())
@@ -204,7 +208,9 @@ Result<Judgement> judgement_of(const LearnTask& task, const Model& model) {
 
 }  // namespace
 
-std::string_view to_string(Activation activation) noexcept { return kActivations[static_cast<std::size_t>(activation)]; }
+std::string_view to_string(Activation activation) noexcept {
+    return kActivations[static_cast<std::size_t>(activation)];
+}
 
 Result<Activation> parse_activation(std::string_view word) {
     const auto found = std::ranges::find(kActivations, word);

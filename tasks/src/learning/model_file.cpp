@@ -32,7 +32,8 @@ Result<void> check_tensor(const LayerParameter& parameter, const std::vector<flo
     std::uint64_t count = 1;
     for (const std::uint64_t extent : parameter.shape) count *= extent;
     if (values.size() != count)
-        return bad_input("{}: '{}' has {} values; [{}] are needed.", what, parameter.name, values.size(), fmt::join(parameter.shape, ", "));
+        return bad_input("{}: '{}' has {} values; [{}] are needed.", what, parameter.name, values.size(),
+                         fmt::join(parameter.shape, ", "));
     if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) return {};
     return bad_input("{}: '{}' has values that are not finite.", what, parameter.name);
 }

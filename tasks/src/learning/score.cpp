@@ -46,8 +46,8 @@ Result<std::vector<float>> log_probabilities(const Model& model, const DataSet& 
     for (std::size_t first = 0; first < data.rows(); first += kScoredRows) {
         std::vector<std::uint32_t> rows(std::min(kScoredRows, data.rows() - first));
         std::iota(rows.begin(), rows.end(), static_cast<std::uint32_t>(first));
-        YOLK_TRY(hyper::Tensor x, hyper::Tensor::create({rows.size(), data.width()},
-                                                        standardized(data, rows, model.standardization)));
+        YOLK_TRY(hyper::Tensor x,
+                 hyper::Tensor::create({rows.size(), data.width()}, standardized(data, rows, model.standardization)));
         YOLK_TRY(const hyper::Value logits, system.call({{"x", std::move(x)}}));
         const std::span<const float> values = logits.tensor()->values();
         all.insert(all.end(), values.begin(), values.end());

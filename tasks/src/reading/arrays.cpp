@@ -67,9 +67,10 @@ Result<DataSet> data_of_arrays(const FileArray& inputs, const FileArray& labels,
 Result<DataSet> data_of_table(const FileArray& table, const std::string& name, const DataOptions& options) {
     if (!options.has_labels) return data_of_inputs(table, name);
     if (table.is_text() || table.shape.size() != 2 || table.shape[1] < 2 || table.numbers.empty()) {
-        return bad_input("'{}' has {} of the shape [{}]; without a file of labels, numbers as [rows, columns] are "
-                         "needed, one column of which has the labels.",
-                         name, table.is_text() ? "texts" : "numbers", fmt::join(table.shape, ", "));
+        return bad_input(
+            "'{}' has {} of the shape [{}]; without a file of labels, numbers as [rows, columns] are "
+            "needed, one column of which has the labels.",
+            name, table.is_text() ? "texts" : "numbers", fmt::join(table.shape, ", "));
     }
     const std::size_t columns = table.shape[1];
     std::size_t label = columns - 1;
@@ -77,12 +78,17 @@ Result<DataSet> data_of_table(const FileArray& table, const std::string& name, c
         const char* const end = options.label.data() + options.label.size();
         const auto [stop, code] = std::from_chars(options.label.data(), end, label);
         if (code != std::errc() || stop != end || label >= columns) {
-            return bad_input("'{}' has columns without names, so the label's column '{}' must be a number from 0 to {}.",
-                             name, shown(options.label), columns - 1);
+            return bad_input(
+                "'{}' has columns without names, so the label's column '{}' must be a number from 0 to {}.", name,
+                shown(options.label), columns - 1);
         }
     }
-    DataSet data{.name = name, .shape = {static_cast<std::uint32_t>(columns - 1)}, .columns = {}, .inputs = {},
-                 .labels = {}, .lines = {}};
+    DataSet data{.name = name,
+                 .shape = {static_cast<std::uint32_t>(columns - 1)},
+                 .columns = {},
+                 .inputs = {},
+                 .labels = {},
+                 .lines = {}};
     for (std::size_t i = 0; i < table.numbers.size(); ++i) {
         if (i % columns != label) {
             YOLK_TRY_VOID(add_input(data, table.numbers[i], i - i / columns - (i % columns > label ? 1 : 0)));

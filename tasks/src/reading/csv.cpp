@@ -122,9 +122,8 @@ Result<std::size_t> label_column(const CsvRecord& first, bool has_header, const 
     if (number && *number >= 0.0 && *number < static_cast<double>(columns) && *number == std::floor(*number))
         return static_cast<std::size_t>(*number);
     if (!has_header) {
-        return bad_input(
-            "'{}' has {} columns without names, so the label's column '{}' must be a number from 0 to {}.", name,
-            columns, shown(options.label), columns - 1);
+        return bad_input("'{}' has {} columns without names, so the label's column '{}' must be a number from 0 to {}.",
+                         name, columns, shown(options.label), columns - 1);
     }
     std::vector<std::string> names;
     for (const std::string& field : first.fields) names.push_back(shown(field));
@@ -149,8 +148,7 @@ struct CsvTable {
         }
         for (std::size_t column = 0; column < columns; ++column) {
             std::string& field = record.fields[column];
-            if (field.empty())
-                return bad_input("{} is empty; fill it in, or remove the line.", place(record, column));
+            if (field.empty()) return bad_input("{} is empty; fill it in, or remove the line.", place(record, column));
             if (column == label) {
                 const std::optional<double> number = number_in(field);
                 data.labels.push_back(number ? label_of_number(*number) : std::move(field));
@@ -158,9 +156,10 @@ struct CsvTable {
             }
             const std::optional<double> number = number_in(field);
             if (!number) {
-                return bad_input("{} is '{}', which is not a number; inputs are numbers. Another column for the labels "
-                                 "is named with `label`.",
-                                 place(record, column), shown(field));
+                return bad_input(
+                    "{} is '{}', which is not a number; inputs are numbers. Another column for the labels "
+                    "is named with `label`.",
+                    place(record, column), shown(field));
             }
             const auto value = static_cast<float>(*number);
             if (!std::isfinite(value))

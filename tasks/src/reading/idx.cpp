@@ -56,9 +56,10 @@ Result<FileArray> parse_idx(std::string_view bytes, const std::string& name) {
     for (std::size_t d = 0; d < dimensions; ++d) array.shape.push_back(idx_word(bytes.substr(4 + 4 * d, 4)));
     const std::uint64_t count = elements_of(array.shape, data.size());
     if (count > data.size() / item_bytes || count * item_bytes != data.size()) {
-        return bad_input("{} holds {} bytes of data, and its header promises another amount ([{}] elements of {} "
-                         "bytes); the file is cut off or damaged.",
-                         name, data.size(), fmt::join(array.shape, ", "), item_bytes);
+        return bad_input(
+            "{} holds {} bytes of data, and its header promises another amount ([{}] elements of {} "
+            "bytes); the file is cut off or damaged.",
+            name, data.size(), fmt::join(array.shape, ", "), item_bytes);
     }
     for (std::size_t i = 0; i < count; ++i)
         array.numbers.push_back(idx_number(idx_word(data.substr(i * item_bytes, item_bytes)), type));

@@ -71,8 +71,9 @@ Result<Image> parse_pnm(std::string_view bytes, const std::string& name) {
     Image image{.height = *height, .width = *width, .channels = bytes[1] == '6' ? 3U : 1U};
     const std::uint64_t count = std::uint64_t{*height} * *width;
     if (count == 0 || count > rest.size() || count * image.channels != rest.size()) {
-        return bad_input("'{}' has {} bytes of pixels, and its header promises {} x {} of {}; it is cut off or damaged.",
-                         name, rest.size(), *height, *width, image.channels);
+        return bad_input(
+            "'{}' has {} bytes of pixels, and its header promises {} x {} of {}; it is cut off or damaged.", name,
+            rest.size(), *height, *width, image.channels);
     }
     image.pixels.assign(rest.begin(), rest.end());
     return image;
@@ -97,9 +98,10 @@ Result<void> add_image(DataSet& data, const std::filesystem::path& path, const s
     if (image.channels > 1) shape.push_back(image.channels);
     if (data.shape.empty()) data.shape = shape;
     if (shape != data.shape) {
-        return bad_input("'{}' has {} x {} pixels of {} channel(s), and '{}' has another size; all images need one "
-                         "size.",
-                         shown(path), image.height, image.width, image.channels, first);
+        return bad_input(
+            "'{}' has {} x {} pixels of {} channel(s), and '{}' has another size; all images need one "
+            "size.",
+            shown(path), image.height, image.width, image.channels, first);
     }
     data.inputs.insert(data.inputs.end(), image.pixels.begin(), image.pixels.end());
     return {};
@@ -121,7 +123,8 @@ Result<DataSet> read_image_folder(const std::filesystem::path& folder, bool has_
         YOLK_TRY(groups, entries_of(folder));
         std::erase_if(groups, [](const auto& path) { return !std::filesystem::is_directory(path); });
     }
-    if (groups.empty()) return bad_input("'{}' has no sub-folders; there must be one of images for each label.", data.name);
+    if (groups.empty())
+        return bad_input("'{}' has no sub-folders; there must be one of images for each label.", data.name);
     std::string first;
     for (const std::filesystem::path& group : groups) {
         YOLK_TRY(const std::vector<std::filesystem::path> images, entries_of(group));

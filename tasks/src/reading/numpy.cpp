@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kNpyMagic{"\x93NUMPY", 6};
 
 struct NpyHeader {
-    char kind = 0;              ///< f, i, u, b or U
+    char kind = 0;               ///< f, i, u, b or U
     std::size_t item_bytes = 0;  ///< of U four for each character
     bool is_big_endian = false;
     bool is_fortran = false;
@@ -69,12 +69,14 @@ Result<NpyHeader> npy_header(std::string_view text, const std::string& name) {
     std::size_t size = 0;
     if (type.size() > 2) std::from_chars(type.data() + 2, type.data() + type.size(), size);
     header.item_bytes = header.kind == 'U' ? size * 4 : size;
-    const bool is_number = (header.kind == 'f' && (size == 2 || size == 4 || size == 8)) || (header.kind == 'b' && size == 1) ||
+    const bool is_number = (header.kind == 'f' && (size == 2 || size == 4 || size == 8)) ||
+                           (header.kind == 'b' && size == 1) ||
                            ((header.kind == 'i' || header.kind == 'u') && std::has_single_bit(size) && size <= 8);
     if (is_number || (header.kind == 'U' && size > 0 && size <= (1U << 16U))) return header;
-    return bad_input("{} has elements of the type '{}'; numbers (f2, f4, f8, i1 to i8, u1 to u8, b1) and texts (U) are "
-                     "read.",
-                     name, shown(type));
+    return bad_input(
+        "{} has elements of the type '{}'; numbers (f2, f4, f8, i1 to i8, u1 to u8, b1) and texts (U) are "
+        "read.",
+        name, shown(type));
 }
 
 /// The bytes of one element as an unsigned number.
@@ -164,9 +166,10 @@ Result<FileArray> parse_npy(std::string_view bytes, const std::string& name) {
     const std::string_view data = bytes.substr(begin + length);
     const std::uint64_t count = elements_of(header.shape, data.size());
     if (count > data.size() / header.item_bytes || count * header.item_bytes != data.size()) {
-        return bad_input("{} holds {} bytes of data, and its header promises another amount ([{}] elements of {} "
-                         "bytes); the file is cut off or damaged.",
-                         name, data.size(), fmt::join(header.shape, ", "), header.item_bytes);
+        return bad_input(
+            "{} holds {} bytes of data, and its header promises another amount ([{}] elements of {} "
+            "bytes); the file is cut off or damaged.",
+            name, data.size(), fmt::join(header.shape, ", "), header.item_bytes);
     }
     FileArray array{.shape = header.shape};
     for (std::size_t i = 0; i < count; ++i) {

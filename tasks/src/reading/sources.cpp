@@ -59,9 +59,10 @@ Result<NamedSource> fashion_mnist(bool is_test) {
                                  "Bag", "Ankle boot"}};
     std::error_code ignored;
     if (std::filesystem::is_regular_file(source.inputs, ignored)) return source;
-    return bad_input("fashion-mnist is not in {}. Install Debian's package dataset-fashion-mnist, or give the path of "
-                     "the images' IDX file, with that of the labels beside it.",
-                     kFashionFolder);
+    return bad_input(
+        "fashion-mnist is not in {}. Install Debian's package dataset-fashion-mnist, or give the path of "
+        "the images' IDX file, with that of the labels beside it.",
+        kFashionFolder);
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace yolk::tasks {
 
 /// Where a set that has a name is on this machine.
 struct NamedSource {
-    std::string inputs{}, labels{};   ///< files
-    std::string member{};             ///< of `inputs`, where that is an archive
+    std::string inputs{}, labels{};  ///< files
+    std::string member{};            ///< of `inputs`, where that is an archive
     std::vector<std::uint32_t> shape{};
     std::vector<std::string> names{};  ///< of the labels, which are numbers in the file
 };

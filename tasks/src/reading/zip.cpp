@@ -22,9 +22,10 @@ std::uint32_t zip_word(std::string_view bytes, std::size_t at, std::size_t size)
 }
 
 Error zip_damaged(const std::string& name) {
-    return bad_input("'{}' is no whole zip archive (which .npz files and wheels are); it is cut off, damaged or of "
-                     "another kind.",
-                     name);
+    return bad_input(
+        "'{}' is no whole zip archive (which .npz files and wheels are); it is cut off, damaged or of "
+        "another kind.",
+        name);
 }
 
 }  // namespace
@@ -68,8 +69,8 @@ Result<std::string> zip_data(std::string_view archive, const ZipMember& member, 
         return bad_input("{} is packed by method {}; 0 (stored) and 8 (deflate) are read.", what, member.method);
     }
     const std::uint32_t checksum = zip_word(archive, at + 14, 4);
-    const auto found = static_cast<std::uint32_t>(
-        ::crc32_z(0, reinterpret_cast<const Bytef*>(data.data()), data.size()));
+    const auto found =
+        static_cast<std::uint32_t>(::crc32_z(0, reinterpret_cast<const Bytef*>(data.data()), data.size()));
     const bool has_checksum = (zip_word(archive, at + 6, 2) & 8U) == 0;  // otherwise it is behind the data
     if (data.size() == member.bytes && (!has_checksum || checksum == found)) return data;
     return bad_input("{} is damaged: {} bytes of {}, or another checksum.", what, data.size(), member.bytes);
