@@ -15,6 +15,7 @@
 #include "tracing/callables.hpp"
 #include "tracing/traced.hpp"
 #include "training/evolution.hpp"
+#include "training/learning.hpp"
 #include "training/training.hpp"
 
 NB_MODULE(_core, module) {
@@ -27,6 +28,7 @@ NB_MODULE(_core, module) {
     yolk::python::let_host_calls_have_the_lock();
     yolk::python::bind_devices(module);
     yolk::python::bind_training(module);
+    yolk::python::bind_learning(module);
     yolk::python::bind_evolution(module);
     yolk::python::bind_traced(module);
     yolk::python::bind_functions(module);

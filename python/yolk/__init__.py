@@ -23,6 +23,7 @@ from ._gymnasium.policy import EnvironmentPolicy
 from ._gymnasium.training import EnvironmentRun
 from ._history import History
 from ._kernel_tuning import KernelTuning, tune_kernel
+from ._learning import LearnedRun, Model, read_data
 from ._models import model_call
 from ._parameters import Matrix, Text, Vector, knob
 from ._policy import Policy
@@ -39,13 +40,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Array", "BadInput", "Cancelled", "Collected", "Custom", "Device", "DeviceLost", "DriverError",
-    "EnvironmentPolicy", "EnvironmentRun", "Equation", "Error", "Evolution", "Failed", "FileError", "Graph", "History",
-    "Hyperfunction", "KernelTuning", "Matrix", "Members", "Memo", "Metric", "OutOfMemory", "Outcome", "Policy", "Run",
-    "System", "Text", "Traced", "Unsupported", "Untraceable", "Vector", "Walk", "__version__", "array", "as_call", "batch",
-    "check", "collect", "custom", "dce", "devices", "environments", "errors", "evaluate", "fold", "folded_outputs",
-    "from_torch", "gepa", "host_function", "hyperfunction", "inject", "inline_calls", "knob", "memoize", "metric",
-    "metrics", "model_call", "models", "operations", "ops", "pullback", "pushforward", "replay", "sched", "trace",
-    "train", "tune_kernel", "weighted", "with_static_inputs",
+    "EnvironmentPolicy", "EnvironmentRun", "Equation", "Error", "Evolution", "Failed", "FileError", "Graph",
+    "History", "Hyperfunction", "KernelTuning", "LearnedRun", "Matrix", "Members", "Memo", "Metric", "Model",
+    "OutOfMemory", "Outcome", "Policy", "Run", "System", "Text", "Traced", "Unsupported", "Untraceable", "Vector",
+    "Walk", "__version__", "array", "as_call", "batch", "check", "collect", "custom", "dce", "devices",
+    "environments", "errors", "evaluate", "fold", "folded_outputs", "from_torch", "gepa", "host_function",
+    "hyperfunction", "inject", "inline_calls", "knob", "memoize", "metric", "metrics", "model_call", "models",
+    "operations", "ops", "pullback", "pushforward", "read_data", "replay", "sched", "trace", "train", "tune_kernel",
+    "weighted", "with_static_inputs",
 ]
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, cast, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, cast, overload
 
 if TYPE_CHECKING:
     from ._gymnasium.training import EnvironmentRun
+    from ._learning import LearnedRun
     from ._system import Hyperfunction
     from ._training import Run
 
@@ -25,7 +26,15 @@ class _Environments(Protocol):
 class _Train(Protocol[_Others]):
 
     @overload
-    def __call__(self, task: str | os.PathLike[str] = ..., *_: _Others.args, **settings: _Others.kwargs) -> Run: ...
+    def __call__(self, task: Literal["cartpole"] = ..., *_: _Others.args, **settings: _Others.kwargs) -> Run: ...
+
+    @overload
+    def __call__(self, task: Literal["digits", "fashion-mnist"], *_: _Others.args,
+                 **settings: _Others.kwargs) -> LearnedRun: ...
+
+    @overload
+    def __call__(self, task: str | os.PathLike[str], *_: _Others.args,
+                 **settings: _Others.kwargs) -> Run | LearnedRun: ...
 
     @overload
     def __call__(self, task: _Environments | list[Any] | tuple[Any, ...], *_: _Others.args,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import inspect
 import os
 import shutil
 import sys
@@ -16,6 +17,7 @@ from ._gymnasium.policy import EnvironmentPolicy
 from ._gymnasium.spaces import returns_of
 from ._gymnasium.training import EnvironmentRun, train_on
 from ._history import History
+from ._learning import LearnedRun, is_learned, learn
 from ._policy import Policy
 from ._signatures import by_task
 from .errors import BadInput
@@ -132,6 +134,13 @@ class _Progress:
               f"{report['best_return']:.1f}, policy {report['policy_return']:.1f}, "
               f"{report['evaluations_per_second']:.3g} evaluations/s ", end="", file=sys.stderr, flush=True)
 
+    def show_loss(self, report: dict[str, Any]) -> None:
+        if not self._shown:
+            return
+        self._written = True
+        print(f"\rgeneration {report['generation'] + 1}, loss {-report['unperturbed']:.4f} ", end="", file=sys.stderr,
+              flush=True)
+
     def finish(self) -> None:
         if self._written:
             print(file=sys.stderr)
@@ -159,26 +168,52 @@ def _run(task: _Task, settings: dict[str, Any], folder: str, owner: tempfile.Tem
     return Run(outcome, history, task, settings, folder, owner, environment, device)
 
 
+# What is left out has the defaults of the kind of run.
+_OF_THE_KIND = ("generations", "sigma", "learning_rate", "learning_rate_decay", "optimizer", "checkpoint_every")
+# Of runs over a data set alone.
+_OF_DATA = ("label", "labels", "header", "test", "held_out", "held_out_every", "batch", "balance", "standardize",
+            "activation", "gradient", "gradient_lr")
+
+
+def _given(settings: dict[str, Any]) -> dict[str, Any]:
+    """What differs from the signature's defaults, which are those of both kinds."""
+    usual = inspect.signature(train).parameters
+    return {key: value for key, value in settings.items()
+            if value is not None and (key not in usual or value != usual[key].default)}
+
+
 @by_task
-def train(task: Any = "cartpole", *, population: int | None = None, generations: int = 100,
-          hidden: int | Sequence[int] = (64,), sigma: float = 0.2, learning_rate: float = 0.2, rank: int = 1,
-          seed: int = 1, fitness: str = "pair-difference", optimizer: str = "sgd", episodes: int = 1,
-          antithetic: bool = True, sigma_decay: float = 1.0, learning_rate_decay: float = 1.0, noise_reuse: int = 1,
+def train(task: Any = "cartpole", *, population: int | None = None, generations: int | None = None,
+          hidden: int | Sequence[int] = (64,), sigma: float | None = None, learning_rate: float | None = None,
+          rank: int = 1, seed: int = 1, fitness: str = "pair-difference", optimizer: str | None = None,
+          episodes: int = 1, antithetic: bool = True, sigma_decay: float = 1.0,
+          learning_rate_decay: float | None = None, noise_reuse: int = 1,
           robust: bool = False, group_size: int = 0, beta1: float = 0.9, beta2: float = 0.999,
           freeze: Sequence[str] = (), freeze_vectors: bool = False, determinism: str = "exact", max_steps: int = 0,
-          stop_when_solved: bool = True, evaluation_episodes: int = 100, checkpoint_every: int = 0, hash_every: int = 1,
+          stop_when_solved: bool = True, evaluation_episodes: int = 100, checkpoint_every: int | None = None, hash_every: int = 1,
           audit: float = 0.0, hang_seconds: float = 120.0, log: bool = True,
           out: str | os.PathLike[str] | None = None, resume: bool = False, device: Any = None, tuning: bool = True, on_generation: OnGeneration | None = None,
-          progress: bool | None = None, overlap: bool = True) -> Run | EnvironmentRun:
-    """Trains a policy by EGGROLL (low-rank evolution strategies): whole episodes of the population run on the device.
+          progress: bool | None = None, overlap: bool = True, data: Any = None, label: str | None = None,
+          labels: str | os.PathLike[str] | None = None, header: bool | None = None,
+          test: float | str | os.PathLike[str] | None = None, held_out: float | None = None,
+          held_out_every: int | None = None, batch: int | None = None, balance: bool | None = None,
+          standardize: bool | None = None, activation: str | None = None, gradient: str | None = None,
+          gradient_lr: float | None = None, set: dict[str, Any] | None = None) -> Run | LearnedRun | EnvironmentRun:
+    """Trains by EGGROLL (low-rank evolution strategies): a policy, whole episodes of the population on the device; or a
+    network for a data set, whose rows are in batches (docs/data.md).
 
-    task                 a built-in environment (`yolk.environments()`), or one of your own: a GLSL file, or its text; or
-                         a vector environment of Gymnasium's (`gymnasium.make_vec`), which the host steps
+    task                 a built-in environment (`yolk.environments()`); your own one, as a GLSL file or its text; a vector
+                         environment of Gymnasium's (`gymnasium.make_vec`), which the host steps; a data set: "digits",
+                         "fashion-mnist", a file or a folder as `yolk.read_data` takes it; or a yolk.toml that describes
+                         a run over one
+    data                 (x, y) in place of a task: rows of inputs [rows, ...], and a label for each
     population           members, 2 to 2**20; in pairs of opposite noise, so even, unless `antithetic` is False. None:
-                         4096, or the number of lanes of a vector environment
-    generations          at most; training ends earlier where the task is solved, unless `stop_when_solved` is False
+                         4096, or the number of lanes of a vector environment; of a data set 256
+    generations          at most (100; of a data set 300); training ends earlier where the task is solved, unless
+                         `stop_when_solved` is False
     hidden               widths of the hidden layers, none to three, each 1 to 256
-    sigma, learning_rate of the perturbations and the step; multiplied by their decays, in (0, 1], each generation
+    sigma, learning_rate of the perturbations and the step (.2; of a data set .05 and .02); multiplied by their decays, in
+                         (0, 1], each generation
     rank                 of a matrix's perturbation, 1 to 32
     fitness              "pair-difference", "pair-sign", "centred-rank", "z-score" or "group-z-score" (with group_size)
     optimizer            "sgd", "momentum" (beta1) or "adam" (beta1, beta2)
@@ -196,20 +231,37 @@ def train(task: Any = "cartpole", *, population: int | None = None, generations:
     progress             a line on standard error; None: where that is a terminal
     overlap              if the population exceeds the lanes of a vector environment, make a second copy of it, so that
                          the device computes for one while the host steps the other
+    label, labels, header, test, held_out, held_out_every, batch, balance, standardize, activation, gradient, gradient_lr
+                         of a data set (docs/data.md); set: settings of yolk.toml by name, such as {"search.lr": 0.1}
 
-    Returns a `yolk.Run`, or a `yolk.EnvironmentRun` of a vector environment. Raises BadInput for settings outside their
-    limits and unknown tasks, Unsupported for a device that cannot be exact, Failed where no score is finite. Ctrl-C saves what was learned (in `out`) and raises
-    KeyboardInterrupt; resume=True goes on from there.
+    Returns a `yolk.Run`, a `yolk.LearnedRun` of a data set, or a `yolk.EnvironmentRun` of a vector environment. Raises
+    BadInput for settings outside their limits and unknown tasks, Unsupported for a device that cannot be exact, Failed
+    where no score is finite. Ctrl-C saves what was learned (in `out`) and raises KeyboardInterrupt; resume=True goes on
+    from there.
     """
     settings = {key: value for key, value in locals().items()
-                if key not in ("task", "out", "device", "on_generation", "progress", "overlap")}
+                if key not in ("task", "out", "device", "on_generation", "progress", "overlap", "data", "set")}
+    if is_learned(task, data):
+        given = _given({**settings, "overlap": overlap})
+        for name in ("hang_seconds", "evaluation_episodes", "overlap"):
+            if name in given:
+                raise BadInput(f"{name} is of runs over an environment, and this one is over a data set.")
+        resume, audit, tuning = (given.pop(name, usual) for name, usual in (("resume", False), ("audit", 0.0),
+                                                                            ("tuning", True)))
+        return learn(task, data, given, set, out, resume, audit, device, tuning, on_generation,
+                     _Progress(progress, 0))
+    for name in _OF_DATA:
+        if settings.pop(name) is not None or set:
+            raise BadInput(f"{'set' if set else name} is of runs over a data set, and this one is over an environment.")
+    usual = _core.train_defaults()
+    settings.update({name: usual[name] for name in _OF_THE_KIND if settings[name] is None})
     settings["hidden"] = list(hidden) if hasattr(hidden, "__iter__") else [hidden]
     settings["freeze"] = [freeze] if isinstance(freeze, str) else list(freeze)
     if not isinstance(task, (str, os.PathLike)):
         lanes = getattr(task[0] if isinstance(task, (list, tuple)) and task else task, "num_envs", 4096)
         settings["population"] = lanes if population is None else population
         return train_on(task, settings, overlap, "" if out is None else os.fspath(out), device, on_generation,
-                        _Progress(progress, generations))
+                        _Progress(progress, settings["generations"]))
     if population is None:
         del settings["population"]  # the library's own
     if out is not None:

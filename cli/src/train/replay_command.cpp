@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "example_systems.hpp"
+#include "learn_run.hpp"
 #include "output.hpp"
 #include "replay_system.hpp"
 #include "select_device.hpp"
@@ -84,6 +85,8 @@ Result<int> run_replay(ReplayFlags flags) {
         return replay_policy(flags);
     }
     flags.log = found.file;
+    if (found.system == tasks::kLearnedSystem)
+        return replay_learned(flags.log, flags.wanted(), flags.out, flags.common);
     const auto shipped = example_systems();
     const auto system = std::ranges::find(shipped, std::string_view(found.system), &ExampleSystemInfo::name);
     if (system != shipped.end()) return replay_system(task_of(*system), flags);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,10 +13,12 @@
 #include "environment_flag.hpp"
 #include "interrupt.hpp"
 #include "last_run.hpp"
+#include "learn_run.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 #include "ranks.hpp"
 #include "select_device.hpp"
+#include "task_kind.hpp"
 #include "train_flags.hpp"
 #include "yolk/internal/evolve/ranks.hpp"
 #include "yolk/json.hpp"
@@ -30,6 +33,9 @@ struct TrainCommandFlags {
     std::string devices;      ///< of --devices
     CommonFlags common;
     bool keep_going = false;
+    std::vector<std::string> sets;  ///< of --set
+    DataFlags data;
+    const App* app = nullptr;
 };
 
 /// Resident memory of the process, and a discrete GPU's own memory, which is not in it.
@@ -141,8 +147,13 @@ void print_train_outcome(const train::TrainOptions& options, const std::string& 
     if (outcome.interrupted) print_line("to continue, run the same command with --resume");
 }
 
-/// The task is given in one of two ways.
-Result<train::TrainOptions> resolve_task(const TrainCommandFlags& flags) {
+/// The task is given in one of two ways, or in a file that describes the run.
+Result<train::TrainOptions> resolve_task(const TrainCommandFlags& flags,
+                                         const std::optional<Result<tasks::Configuration>>& described) {
+    if (described) {
+        YOLK_TRY(const tasks::Configuration configuration, *described);
+        return resolve_described(configuration, flags.train.options);
+    }
     TrainFlags found = flags.train;
     std::string& task = found.options.task;
     if (task.empty() == flags.environment.empty()) {
@@ -169,10 +180,15 @@ Result<int> run_train(const TrainCommandFlags& given_flags) {
     YOLK_TRY_VOID(join_ranks(given_flags.common));
     TrainCommandFlags flags = given_flags;
     if (!speaks_for_ranks()) flags.common.quiet = true;
-    Result<train::TrainOptions> resolved = resolve_task(flags);
+    const auto described = describe_run(flags.train.options, *flags.app, flags.sets);
+    if (described && (!*described || (*described)->kind == tasks::RunKind::Data)) {
+        return run_learning(*described,
+                            {.devices = flags.devices, .audit = flags.train.options.audit, .common = flags.common});
+    }
+    Result<train::TrainOptions> resolved = resolve_task(flags, described);
     YOLK_TRY(const std::vector<Device> devices, devices_of_run(flags, resolved));
     train::TrainOptions options = std::move(resolved).value();
-    options.stop_when_solved = !flags.keep_going;
+    if (!described) options.stop_when_solved = !flags.keep_going;
     options.audits_alone = flags.devices == "all";  // however many of them could be opened
     const RememberShapes remember(speaks_for_ranks() ? std::span(devices) : std::span<const Device>());
 
@@ -202,7 +218,10 @@ Result<int> run_train(const TrainCommandFlags& given_flags) {
                              outcome->generations, outcome->policy.empty() ? "" : " and was saved as after Ctrl-C"));
 
     if (!speaks_for_ranks()) return 0;
-    const std::string& given = flags.environment.empty() ? flags.train.options.task : flags.environment;
+    if (described) YOLK_TRY_VOID(keep_configuration(**described));
+    const std::string& given = described                   ? (*described)->environment
+                               : flags.environment.empty() ? flags.train.options.task
+                                                           : flags.environment;
     return print_outcome(flags.common.json, train_outcome_json(options, devices, *outcome),
                          [&] { print_train_outcome(options, given, *outcome); });
 }
@@ -211,14 +230,21 @@ Result<int> run_train(const TrainCommandFlags& given_flags) {
 
 Command add_train_command(App& app) {
     const auto flags = std::make_shared<TrainCommandFlags>();
-    App* command = app.add_subcommand("train", "Train a policy for a task and save it");
+    App* command =
+        app.add_subcommand("train", "Train a policy for an environment, or a network for a data set, and save it");
+    flags->app = command;
     flags->train.options.task.clear();
-    command->add_option("task", flags->train.options.task, "Task: cartpole, or as --env")->type_name("TASK");
+    command
+        ->add_option("task", flags->train.options.task,
+                     "cartpole or as --env; a data set: digits, fashion-mnist, a .csv, .npy, .npz or IDX file, a "
+                     "folder of images; or a yolk.toml that describes the run (see init)")
+        ->type_name("TASK");
     command->add_option("--env", flags->environment, kEnvironmentHelp)->type_name("NAME|FILE");
     add_device_flag(*command, flags->common);
     const Option* const devices = add_devices_flag(*command, flags->devices);
     add_rank_flag(*command, flags->common);
     add_train_flags(*command, flags->train);
+    add_data_flags(*command, flags->data, flags->train.options.task, flags->sets);
     add_number(*command, "--audit", flags->train.options.audit,
                "Share of the members, 0 to 1, that a second device evaluates again; one that computes wrongly is "
                "dropped")

@@ -15,7 +15,7 @@ namespace yolk {
 namespace {
 
 constexpr std::array kStateKinds{&kPolicyKind, &kCheckpointKind, &kSystemKind, &kSearchKind,
-                                 &kRoundsKind, &kGepaKind,       &kAskedKind};
+                                 &kRoundsKind, &kGepaKind,       &kModelKind,  &kAskedKind};
 constexpr std::string_view kFormatKey = "format";
 constexpr std::string_view kWriterKey = "yolk_version";
 constexpr std::string_view kFormatPrefix = "yolk-";
