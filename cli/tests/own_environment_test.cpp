@@ -12,7 +12,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr const char* kAcrobot = YOLK_EXAMPLES_FOLDER "/environments/acrobot.glsl";
+constexpr const char* kAcrobot = YOLK_ENVIRONMENTS_FOLDER "/acrobot.glsl";
 
 class own_environment : public InFolder {
    protected:

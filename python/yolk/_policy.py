@@ -14,7 +14,8 @@ from .errors import BadInput
 class Policy:
     """A trained policy: a multi-layer perceptron with tanh between its layers.
 
-    `policy(observation)` is the action: the index of the largest output. `parameters` has the weights by name
+    `policy(observation)` is the action: the index of the largest output, or, where the environment's actions are
+    continuous, a float32 array inside their bounds. `parameters` has the weights by name
     (`layer0.weight` float32 [out, in], `layer0.bias` float32 [out], ...); they are copies.
     """
 
@@ -32,6 +33,12 @@ class Policy:
         self.generations: int = found["generations"]
         self.seed: int = found["seed"]
         self.parameters: dict[str, np.ndarray] = found["parameters"]
+        #: Whether the outputs are numbers of an action, scaled to action_low and action_high: by tanh where `squashed`,
+        #: else clipped to [-1, 1].
+        self.continuous: bool = found["continuous"]
+        self.squashed: bool = found.get("squashed", False)
+        self.action_low = np.array(found.get("action_low", ()), dtype=np.float32)
+        self.action_high = np.array(found.get("action_high", ()), dtype=np.float32)
 
     def outputs(self, observation: Any) -> np.ndarray:
         """The network's outputs, float32 [..., actions], for observations [..., observations].
@@ -51,8 +58,16 @@ class Policy:
         return values
 
     def __call__(self, observation: Any) -> Any:
-        """The action for an observation [observations], as an int; for a batch [..., observations] an int array [...]."""
-        actions = np.argmax(self.outputs(observation), axis=-1)
+        """The action for an observation [observations], as an int; for a batch [..., observations] an int array [...].
+
+        Continuous actions: float32 [..., actions].
+        """
+        outputs = self.outputs(observation)
+        if self.continuous:
+            share = np.tanh(outputs) if self.squashed else np.clip(outputs, -1.0, 1.0)
+            middle, reach = (self.action_low + self.action_high) / 2, (self.action_high - self.action_low) / 2
+            return np.clip(middle + reach * share, self.action_low, self.action_high)
+        actions = np.argmax(outputs, axis=-1)
         return int(actions) if actions.ndim == 0 else actions
 
     def evaluate(self, episodes: int = 100, seed: int = 1, device: Any = None) -> dict[str, Any]:

@@ -308,5 +308,8 @@ def replay(log: str | os.PathLike[str], generation: int | None = None, out: str 
 
 
 def environments() -> dict[str, dict[str, Any]]:
-    """The built-in environments by name: observations, actions, max_steps, solved_return, best_return."""
+    """The built-in environments by name: observations, actions, max_steps, solved_return, best_return, continuous.
+
+    Where actions are continuous: squashed (by tanh; else clipped), action_low and action_high.
+    """
     return {info["name"]: info for info in _core.environments()}

@@ -7,6 +7,16 @@
 
 namespace yolk::cli {
 
+namespace {
+
+/// Widths, or "none": a linear policy.
+Result<std::vector<std::uint32_t>> parse_hidden(std::string_view text) {
+    if (text == "none") return std::vector<std::uint32_t>();
+    return parse_numbers(text);
+}
+
+}  // namespace
+
 void add_train_flags(App& app, TrainFlags& flags) {
     add_evolution_flags(
         app, flags.options.evolution,
@@ -15,8 +25,8 @@ void add_train_flags(App& app, TrainFlags& flags) {
         ->default_str("1");
     add_number(app, "--generations", flags.options.generations, "Generations at most")->default_str("100");
     add_number(app, "--max-steps", flags.options.max_steps, "Steps of an episode at most (default: the task's own)");
-    add_parsed(app, "--hidden", flags.hidden, "Widths of the network's hidden layers, such as 64 or 64,32",
-               &parse_numbers)
+    add_parsed(app, "--hidden", flags.hidden,
+               "Widths of the network's hidden layers, such as 64 or 64,32; none: a linear policy", &parse_hidden)
         ->type_name("WIDTHS")
         ->default_str("64");
 }

@@ -18,6 +18,7 @@
 #include "base/errors.hpp"
 #include "base/interrupt.hpp"
 #include "base/options.hpp"
+#include "training/environment_steps.hpp"
 #include "yolk/environment.hpp"
 #include "yolk/internal/train/policy_file.hpp"
 #include "yolk/internal/train/replay.hpp"
@@ -39,6 +40,18 @@ Environment load(const std::string& file) {
     return {unwrap(load_environment(file))};
 }
 
+/// How outputs become actions: continuous; for continuous ones squashed, action_low and action_high as well.
+void tell_actions(nb::dict& all, const EnvironmentInfo& info) {
+    all["continuous"] = info.actions.continuous;
+    if (!info.actions.continuous) return;
+    all["squashed"] = info.actions.squashed;
+    const auto first = [&info](const auto& bounds) {
+        return nb::cast(std::vector<float>(bounds.begin(), bounds.begin() + info.action_count));
+    };
+    all["action_low"] = first(info.actions.low);
+    all["action_high"] = first(info.actions.high);
+}
+
 nb::dict info_of(const EnvironmentInfo& info) {
     nb::dict all;
     all["name"] = std::string(info.name);
@@ -47,6 +60,7 @@ nb::dict info_of(const EnvironmentInfo& info) {
     all["max_steps"] = info.max_steps;
     all["solved_return"] = info.solved_return;
     all["best_return"] = info.best_return;
+    tell_actions(all, info);
     return all;
 }
 
@@ -258,6 +272,7 @@ nb::dict policy_of(const std::string& file, const Environment* environment) {
     all["generations"] = policy.generations;
     all["seed"] = policy.seed;
     all["parameters"] = parameters;
+    tell_actions(all, environment != nullptr ? environment->loaded->info() : unwrap(find_environment(policy.task)));
     return all;
 }
 
@@ -272,6 +287,8 @@ void bind_training(nb::module_& module) {
         for (const EnvironmentInfo& info : environments()) all.append(info_of(info));
         return all;
     });
+    module.def("environment_start", &environment_start, nb::arg("name"), nb::arg("words"));
+    module.def("environment_step", &environment_step, nb::arg("name"), nb::arg("state"), nb::arg("action"));
     module.def("train_defaults", [] {
         const train::TrainOptions options;
         nb::dict all = to_dict(options.evolution);

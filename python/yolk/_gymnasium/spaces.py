@@ -61,6 +61,7 @@ class Actions:
             return
         self.low, self.high = (np.asarray(told[key], dtype=np.float64).ravel() for key in ("low", "high"))
         self.count = int(self.low.size)
+        self.is_clipped = False  # to [-1, 1] where it would be squashed by tanh
 
     @staticmethod
     def of_space(space: Any) -> Actions:
@@ -82,7 +83,8 @@ class Actions:
         outputs = np.nan_to_num(np.asarray(outputs, dtype=np.float64))
         bounded = np.isfinite(self.low) & np.isfinite(self.high)
         low, high = np.where(bounded, self.low, 0.0), np.where(bounded, self.high, 0.0)
-        scaled = low + (np.tanh(outputs) + 1.0) * 0.5 * (high - low)
+        share = np.clip(outputs, -1.0, 1.0) if self.is_clipped else np.tanh(outputs)
+        scaled = low + (share + 1.0) * 0.5 * (high - low)
         actions = np.clip(np.where(bounded, scaled, outputs), self.low, self.high)
         return actions.reshape(outputs.shape[:-1] + tuple(self.told["shape"])).astype(self.told["dtype"])
 
@@ -104,6 +106,11 @@ def _check(policy: Any, envs: Any) -> Actions:
     if actions.count != policy.widths[-1]:
         raise BadInput(f"The environment's actions are {envs.single_action_space}; the policy has {policy.widths[-1]} "
                        "outputs.")
+    if getattr(policy, "continuous", not actions.is_discrete) == actions.is_discrete:
+        raise BadInput(f"The environment's actions are {envs.single_action_space}; the policy was trained for "
+                       f"{'discrete' if actions.is_discrete is False else 'continuous'} ones.")
+    if not actions.is_discrete:
+        actions.is_clipped = not getattr(policy, "squashed", True)
     return actions
 
 

@@ -4,9 +4,8 @@
 // hang from a fixed joint, and a torque of -1, 0 or 1 N m (actions 0, 1, 2) at the joint between them swings them up.
 // Runge-Kutta of fourth order, 0.2 s a step; reward -1 for every step but the one that brings the tip 1 m above the
 // fixed joint, which ends the episode. Angles are wrapped to [-pi, pi], speeds limited to 4 pi and 9 pi per second.
-// Not built in: yolk train --env examples/environments/acrobot.glsl (docs/environments.md). Class P: whatever is
-// multiplied by a variable goes through exact_flush_operand first (the operand rule of docs/kernels/exact_math.md), so
-// no product can come near the smallest normal number.
+// Class P: whatever is multiplied by a variable goes through exact_flush_operand first (the operand rule of
+// docs/kernels/exact_math.md), so no product can come near the smallest normal number.
 #ifndef YOLK_ENVIRONMENT_ACROBOT
 #define YOLK_ENVIRONMENT_ACROBOT
 #include "yolk/exact/environment_prelude.h"
