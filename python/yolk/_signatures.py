@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ._training import Run
 
 _Others = ParamSpec("_Others")
+_BuiltIn = Literal["acrobot", "cartpole", "mountain_car", "mountain_car_continuous", "pendulum"]
 
 
 class _Environments(Protocol):
@@ -26,7 +27,7 @@ class _Environments(Protocol):
 class _Train(Protocol[_Others]):
 
     @overload
-    def __call__(self, task: Literal["cartpole"] = ..., *_: _Others.args, **settings: _Others.kwargs) -> Run: ...
+    def __call__(self, task: _BuiltIn = ..., *_: _Others.args, **settings: _Others.kwargs) -> Run: ...
 
     @overload
     def __call__(self, task: Literal["digits", "fashion-mnist"], *_: _Others.args,
