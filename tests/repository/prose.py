@@ -21,7 +21,6 @@ ABOVE = {
     "docs/cli.md": 25,
     "docs/environments.md": 20,
     "docs/gpu_compilers.md": 15,
-    "docs/hyper.md": 30,
     "docs/nvidia_h200.md": 20,
     "docs/python.md": 25,
     "docs/state_files.md": 15,
