@@ -18,7 +18,6 @@ FREE = 2
 ABOVE = {
     "README.md": 15,
     "docs/benchmarks.md": 30,
-    "docs/cli.md": 25,
     "docs/environments.md": 20,
     "docs/gpu_compilers.md": 15,
     "docs/nvidia_h200.md": 20,
