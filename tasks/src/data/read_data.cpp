@@ -13,7 +13,7 @@
 #include "read_table.hpp"
 #include "sources.hpp"
 #include "yolk/data.hpp"
-#include "yolk/internal/core/inflate.hpp"
+#include "yolk/internal/autotune/inflate.hpp"
 #include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/core/text_file.hpp"
 #include "zip.hpp"
@@ -42,8 +42,8 @@ std::optional<Format> format_of(std::string name) {
 Result<std::string> read_unpacked(const std::filesystem::path& path) {
     YOLK_TRY(std::string bytes, read_text(path, kMostBytes));
     const auto packed = std::as_bytes(std::span(std::as_const(bytes)));
-    if (!is_gzip(packed)) return bytes;
-    return inflate(packed, Packing::Gzip, kMostBytes, fmt::format("'{}'", shown(path)));
+    if (!autotune::is_gzip(packed)) return bytes;
+    return autotune::inflate(packed, autotune::Packing::Gzip, kMostBytes, fmt::format("'{}'", shown(path)));
 }
 
 Result<FileArray> parse_array(std::string_view bytes, Format format, const std::string& quoted) {
@@ -148,8 +148,8 @@ Result<DataSet> read_named(const std::string& name, const NamedSource& source, b
         if (member == members.end())
             return bad_input("'{}' has no {}; it is no wheel of scikit-learn.", shown(source.inputs), source.member);
         YOLK_TRY(const std::string packed, zip_data(archive, *member, shown(source.inputs)));
-        YOLK_TRY(const std::string text,
-                 inflate(std::as_bytes(std::span(packed)), Packing::Gzip, kMostBytes, source.member));
+        YOLK_TRY(const std::string text, autotune::inflate(std::as_bytes(std::span(packed)), autotune::Packing::Gzip,
+                                                           kMostBytes, source.member));
         YOLK_TRY(data, parse_csv(text, source.member, options));
     }
     data.name = name;
