@@ -17,8 +17,6 @@ from ._graphs.custom import Custom, custom
 from ._graphs.graph import Graph, Walk, trace
 from ._graphs.transforms import (Collected, as_call, batch, collect, dce, fold, folded_outputs, inject, inline_calls,
                                  memoize, pullback, pushforward, sched, weighted, with_static_inputs)
-from ._gymnasium.policy import EnvironmentPolicy
-from ._gymnasium.training import EnvironmentRun
 from ._history import History
 from ._kernel_tuning import KernelTuning, tune_kernel
 from ._models import model_call
@@ -34,7 +32,7 @@ from .operations import *  # noqa: F401,F403
 
 __all__ = [
     "Array", "BadInput", "Cancelled", "Collected", "Custom", "Device", "DeviceLost", "DriverError",
-    "EnvironmentPolicy", "EnvironmentRun", "Equation", "Error", "Evolution", "Failed", "FileError", "Graph", "History",
+    "Equation", "Error", "Evolution", "Failed", "FileError", "Graph", "History",
     "Hyperfunction", "KernelTuning", "Matrix", "Members", "Memo", "Metric", "OutOfMemory", "Outcome", "Policy", "Run",
     "System", "Text", "Unsupported", "Untraceable", "Vector", "Walk", "__version__", "array", "as_call", "batch",
     "check", "collect", "custom", "dce", "devices", "environments", "errors", "evaluate", "fold", "folded_outputs",

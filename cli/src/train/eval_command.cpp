@@ -6,6 +6,7 @@
 
 #include "last_run.hpp"
 #include "output.hpp"
+#include "program_flags.hpp"
 #include "select_device.hpp"
 #include "yolk/json.hpp"
 #include "yolk/train.hpp"
@@ -16,6 +17,7 @@ namespace {
 struct EvalFlags {
     std::string policy;
     std::string environment;
+    ProgramFlags program;
     std::string devices;  ///< of --devices
     train::EvalOptions options;
     CommonFlags common;
@@ -28,6 +30,9 @@ Result<int> run_eval(const EvalFlags& flags) {
         YOLK_TRY(options.own_environment, load_environment(flags.environment));
     }
     YOLK_TRY(const std::vector<Device> devices, open_devices(flags.devices, flags.common));
+    if (!flags.program.command.empty()) {
+        YOLK_TRY(options.host_environments, start_program(flags.program, flags.options.episodes, 1));
+    }
     const RememberShapes remember(devices);
     YOLK_TRY(const train::EvalOutcome outcome, train::evaluate_policy(devices, flags.policy, options));
     if (flags.common.json) {
@@ -67,6 +72,10 @@ Command add_eval_command(App& app) {
         ->type_name("POLICY");
     command->add_option("--env", flags->environment, "The environment's file, for a policy that was trained on one")
         ->type_name("FILE");
+    add_program_flags(*command, flags->program);
+    add_number(*command, "--max-steps", flags->options.max_steps,
+               "Steps of an episode at most, where the host steps it (default: the environment's own)")
+        ->only(with(command->option("--program")));
     add_device_flag(*command, flags->common);
     add_devices_flag(*command, flags->devices);
     add_number(*command, "--episodes", flags->options.episodes, "Episodes")->default_str("100");
