@@ -39,7 +39,7 @@ class learn_command : public InFolder {
 };
 
 TEST_F(learn_command, learns_judges_predicts_and_replays) {
-    const Ran trained = train({"--generations", "60", "--out", at("run")});
+    const Ran trained = train({"--generations", "120", "--out", at("run")});
     ASSERT_EQ(trained.code, 0) << trained.err;
     EXPECT_GE(trained.last()["test"]["accuracy"], 0.9);
     EXPECT_EQ(trained.last()["training_rows"], 210);
@@ -52,15 +52,15 @@ TEST_F(learn_command, learns_judges_predicts_and_replays) {
     const Ran other = run({"eval", at("run/model.safetensors"), "--data", at("rings.csv"), "--json"});
     EXPECT_EQ(other.last()["test"]["rows"], 300);
 
-    std::ofstream(at("new.csv")) << "x,y\n101,0\n100,-5\n";
+    std::ofstream(at("new.csv")) << "x,y\n101,0\n100,-6\n";
     const Ran predicted = run({"predict", at("run/model.safetensors"), at("new.csv")});
     ASSERT_EQ(predicted.code, 0) << predicted.err;
     EXPECT_THAT(predicted.out, HasSubstr("label,probability\ninner,"));
     EXPECT_THAT(predicted.out, HasSubstr("\nouter,"));
 
-    const Ran replayed = run({"replay", at("run"), "--generation", "60", "--out", at("again.safetensors"), "--json"});
+    const Ran replayed = run({"replay", at("run"), "--generation", "120", "--out", at("again.safetensors"), "--json"});
     ASSERT_EQ(replayed.code, 0) << replayed.err;
-    EXPECT_EQ(replayed.last()["generation"], 60);
+    EXPECT_EQ(replayed.last()["generation"], 120);
     EXPECT_EQ(run({"eval", at("again.safetensors"), "--data", at("rings.csv"), "--json"}).code, 0);
 }
 

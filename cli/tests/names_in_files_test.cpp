@@ -37,7 +37,10 @@ TEST_F(names_in_files, begin_no_line_and_steer_nothing) {
                             R"(", "seed": 1, "population": 64})"
                             "\n";
     const std::vector<NamesIn> all{
-        {"twice.jsonl", R"({"event": 1, ")" + n + R"(": 1, ")" + n + "\": 2}\n", {"plot", "@", "--out", picture}, false},
+        {"twice.jsonl",
+         R"({"event": 1, ")" + n + R"(": 1, ")" + n + "\": 2}\n",
+         {"plot", "@", "--out", picture},
+         false},
         {"run.jsonl", run, {"plot", "@", "--out", picture}, false},
         {"flat.json", R"([{")" + n + R"(": 1, "time": 2, "speed": 1}, {"time": 2}])", {"tune", "surface", "@"}},
         {"twice.json", R"([{")" + n + R"(": 1, ")" + n + R"(": 2}])", {"tune", "surface", "@"}},

@@ -23,9 +23,9 @@ def trained() -> yolk.Policy:
     return run.policy
 
 
-def trained_on_environments(environments: list[Any]) -> yolk.EnvironmentPolicy:
+def trained_on_environments(environments: list[Any]) -> yolk.Policy:
     run = yolk.train(environments, generations=2)
-    assert_type(run, yolk.EnvironmentRun)
+    assert_type(run, yolk.Run)
     return run.policy
 
 

@@ -19,8 +19,6 @@ from ._graphs.custom import Custom, custom
 from ._graphs.graph import Graph, Walk, trace
 from ._graphs.transforms import (Collected, as_call, batch, collect, dce, fold, folded_outputs, inject, inline_calls,
                                  memoize, pullback, pushforward, sched, weighted, with_static_inputs)
-from ._gymnasium.policy import EnvironmentPolicy
-from ._gymnasium.training import EnvironmentRun
 from ._history import History
 from ._kernel_tuning import KernelTuning, tune_kernel
 from ._learning import LearnedRun, Model, read_data
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Array", "BadInput", "Cancelled", "Collected", "Custom", "Device", "DeviceLost", "DriverError",
-    "EnvironmentPolicy", "EnvironmentRun", "Equation", "Error", "Evolution", "Failed", "FileError", "Graph",
+    "Equation", "Error", "Evolution", "Failed", "FileError", "Graph",
     "History", "Hyperfunction", "KernelTuning", "LearnedRun", "Matrix", "Members", "Memo", "Metric", "Model",
     "OutOfMemory", "Outcome", "Policy", "Run", "System", "Text", "Traced", "Unsupported", "Untraceable", "Vector",
     "Walk", "__version__", "array", "as_call", "batch", "check", "collect", "custom", "dce", "devices",

@@ -39,6 +39,8 @@ class Policy:
         self.squashed: bool = found.get("squashed", False)
         self.action_low = np.array(found.get("action_low", ()), dtype=np.float32)
         self.action_high = np.array(found.get("action_high", ()), dtype=np.float32)
+        self.on_host: bool = found["on_host"]
+        """Whether the host steps its environment."""
 
     def outputs(self, observation: Any) -> np.ndarray:
         """The network's outputs, float32 [..., actions], for observations [..., observations].
@@ -60,19 +62,28 @@ class Policy:
     def __call__(self, observation: Any) -> Any:
         """The action for an observation [observations], as an int; for a batch [..., observations] an int array [...].
 
-        Continuous actions: float32 [..., actions].
+        Continuous actions: float32 [..., actions]. Without two finite bounds an output is clipped to the one that it has.
         """
         outputs = self.outputs(observation)
         if self.continuous:
-            share = np.tanh(outputs) if self.squashed else np.clip(outputs, -1.0, 1.0)
-            middle, reach = (self.action_low + self.action_high) / 2, (self.action_high - self.action_low) / 2
-            return np.clip(middle + reach * share, self.action_low, self.action_high)
+            low, high = self.action_low, self.action_high
+            bounded = np.isfinite(low) & np.isfinite(high)
+            share = np.tanh(outputs) if self.squashed else np.clip(outputs, -1, 1)
+            least, most = np.where(bounded, low, 0), np.where(bounded, high, 0)
+            scaled = least + (most - least) * np.float32(0.5) * (share + 1)
+            return np.clip(np.where(bounded, scaled, outputs), low, high).astype(np.float32)
         actions = np.argmax(outputs, axis=-1)
         return int(actions) if actions.ndim == 0 else actions
 
     def evaluate(self, episodes: int = 100, seed: int = 1, device: Any = None) -> dict[str, Any]:
-        """Runs fresh episodes on a device: mean_return, deviation, worst_return, best_return, episodes."""
-        return _core.evaluate(self.file, self._environment, episodes, seed, device)
+        """Runs fresh episodes, in the environment it was trained on: what yolk.evaluate returns.
+
+        Gymnasium's environments are made by their name.
+        """
+        if self.on_host:
+            from ._training import evaluate
+            return evaluate(self, episodes=episodes, seed=seed, device=device)
+        return _core.evaluate(self.file, self._environment, [], episodes, seed, 0, device, "")
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Copies the policy's file, which is safetensors with the network's shape in its metadata."""

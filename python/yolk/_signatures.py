@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, cast, overload
 
 if TYPE_CHECKING:
-    from ._gymnasium.training import EnvironmentRun
     from ._learning import LearnedRun
     from ._system import Hyperfunction
     from ._training import Run
@@ -39,7 +38,7 @@ class _Train(Protocol[_Others]):
 
     @overload
     def __call__(self, task: _Environments | list[Any] | tuple[Any, ...], *_: _Others.args,
-                 **settings: _Others.kwargs) -> EnvironmentRun: ...
+                 **settings: _Others.kwargs) -> Run: ...
 
 
 class _Making(Protocol[_Others]):

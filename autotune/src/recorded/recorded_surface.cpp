@@ -8,10 +8,10 @@
 #include <new>
 
 #include "recorded_formats.hpp"
+#include "yolk/internal/autotune/inflate.hpp"
 #include "yolk/internal/autotune/race.hpp"
 #include "yolk/internal/autotune/surface.hpp"
 #include "yolk/internal/core/file.hpp"
-#include "yolk/internal/core/inflate.hpp"
 #include "yolk/internal/core/printable.hpp"
 #include "yolk/log.hpp"
 

@@ -7,6 +7,7 @@
 #include "last_run.hpp"
 #include "learn_run.hpp"
 #include "output.hpp"
+#include "program_flags.hpp"
 #include "select_device.hpp"
 #include "yolk/json.hpp"
 #include "yolk/train.hpp"
@@ -17,6 +18,7 @@ namespace {
 struct EvalFlags {
     std::string policy;
     std::string environment;
+    ProgramFlags program;
     std::string devices;  ///< of --devices
     train::EvalOptions options;
     JudgeFlags judge;  ///< of a model that learned a data set
@@ -36,6 +38,9 @@ Result<int> run_eval(const EvalFlags& flags) {
         YOLK_TRY(options.own_environment, load_environment(flags.environment));
     }
     YOLK_TRY(const std::vector<Device> devices, open_devices(flags.devices, flags.common));
+    if (!flags.program.command.empty()) {
+        YOLK_TRY(options.host_environments, start_program(flags.program, flags.options.episodes, 1));
+    }
     const RememberShapes remember(devices);
     YOLK_TRY(const train::EvalOutcome outcome, train::evaluate_policy(devices, flags.policy, options));
     if (flags.common.json) {
@@ -84,6 +89,10 @@ Command add_eval_command(App& app) {
         command->add_option("--label", flags->judge.options.label, "Column of the labels (default: the last)");
         command->add_option("--labels", flags->judge.options.labels, "A file of labels, of a .npy or an IDX file");
     });
+    add_program_flags(*command, flags->program);
+    add_number(*command, "--max-steps", flags->options.max_steps,
+               "Steps of an episode at most, where the host steps it (default: the environment's own)")
+        ->only(with(command->option("--program")));
     add_device_flag(*command, flags->common);
     add_devices_flag(*command, flags->devices);
     add_number(*command, "--episodes", flags->options.episodes, "Episodes")->default_str("100");

@@ -96,7 +96,7 @@ nb::list run(const std::shared_ptr<Place>& place, const std::string& operation, 
             operands.emplace_back();
             continue;
         }
-        const Memory& memory = nb::cast<const Memory&>(input);
+        const auto& memory = nb::cast<const Memory&>(input);
         if (memory.place != place) throw Raised(bad_input("An array lies on another device than the kernel's."));
         operands.push_back(memory.block);
     }

@@ -13,7 +13,7 @@
 #include "read_table.hpp"
 #include "sources.hpp"
 #include "yolk/data.hpp"
-#include "yolk/internal/core/inflate.hpp"
+#include "yolk/internal/autotune/inflate.hpp"
 #include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/core/text_file.hpp"
 #include "zip.hpp"
@@ -23,36 +23,36 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{4} << 30U;
 
-enum class Format { Csv, Npy, Npz, Idx };
+enum class FileFormat { Csv, Npy, Npz, Idx };
 
 /// By the name's ending, of which .gz is no part; nothing for others. The names that IDX files have in the wild end in
 /// "-idx3-ubyte", or "idx3-ubyte" after a point.
-std::optional<Format> format_of(std::string name) {
+std::optional<FileFormat> format_of(std::string name) {
     if (name.ends_with(".gz")) name.resize(name.size() - 3);
     for (const std::string_view ending : {".csv", ".tsv", ".txt"})
-        if (name.ends_with(ending)) return Format::Csv;
-    if (name.ends_with(".npy")) return Format::Npy;
-    if (name.ends_with(".npz")) return Format::Npz;
+        if (name.ends_with(ending)) return FileFormat::Csv;
+    if (name.ends_with(".npy")) return FileFormat::Npy;
+    if (name.ends_with(".npz")) return FileFormat::Npz;
     const std::size_t idx = name.rfind("idx");
     const bool is_idx = name.ends_with(".idx") || (name.ends_with("-ubyte") && idx != std::string::npos);
-    return is_idx ? std::optional(Format::Idx) : std::nullopt;
+    return is_idx ? std::optional(FileFormat::Idx) : std::nullopt;
 }
 
 /// Unpacked, where it is gzip.
 Result<std::string> read_unpacked(const std::filesystem::path& path) {
     YOLK_TRY(std::string bytes, read_text(path, kMostBytes));
     const auto packed = std::as_bytes(std::span(std::as_const(bytes)));
-    if (!is_gzip(packed)) return bytes;
-    return inflate(packed, Packing::Gzip, kMostBytes, fmt::format("'{}'", shown(path)));
+    if (!autotune::is_gzip(packed)) return bytes;
+    return autotune::inflate(packed, autotune::Packing::Gzip, kMostBytes, fmt::format("'{}'", shown(path)));
 }
 
-Result<FileArray> parse_array(std::string_view bytes, Format format, const std::string& quoted) {
-    return format == Format::Idx ? parse_idx(bytes, quoted) : parse_npy(bytes, quoted);
+Result<FileArray> parse_array(std::string_view bytes, FileFormat format, const std::string& quoted) {
+    return format == FileFormat::Idx ? parse_idx(bytes, quoted) : parse_npy(bytes, quoted);
 }
 
 Result<FileArray> read_array(const std::filesystem::path& path) {
-    const std::optional<Format> format = format_of(path.string());
-    if (format != Format::Npy && format != Format::Idx)
+    const std::optional<FileFormat> format = format_of(path.string());
+    if (format != FileFormat::Npy && format != FileFormat::Idx)
         return bad_input("'{}' is no file of labels: a .npy or an IDX file is.", shown(path));
     YOLK_TRY(const std::string bytes, read_unpacked(path));
     return parse_array(bytes, *format, fmt::format("'{}'", shown(path)));
@@ -67,13 +67,13 @@ std::string labels_beside(std::string images) {
     return images;
 }
 
-Result<DataSet> read_array_file(const std::string& source, Format format, const DataOptions& options) {
+Result<DataSet> read_array_file(const std::string& source, FileFormat format, const DataOptions& options) {
     const std::string name = shown(source);
     YOLK_TRY(const std::string bytes, read_unpacked(source));
     YOLK_TRY(const FileArray inputs, parse_array(bytes, format, fmt::format("'{}'", name)));
     if (!options.has_labels) return data_of_inputs(inputs, name);
     std::filesystem::path labels = options.labels;
-    if (labels.empty() && format == Format::Npy) return data_of_table(inputs, name, options);
+    if (labels.empty() && format == FileFormat::Npy) return data_of_table(inputs, name, options);
     if (labels.empty()) labels = labels_beside(source);
     if (labels == source) {
         return bad_input(
@@ -123,15 +123,15 @@ Result<DataSet> read_npz(const std::string& source, const DataOptions& options) 
 }
 
 Result<DataSet> read_file_data(const std::string& source, const DataOptions& options) {
-    const std::optional<Format> format = format_of(source);
+    const std::optional<FileFormat> format = format_of(source);
     if (!format) {
         return bad_input(
             "'{}' is no data set: {}, a file that ends in .csv, .tsv, .txt, .npy, .npz, .idx or -ubyte (with .gz "
             "behind it or not), or a folder of images.",
             shown(source), fmt::join(data_set_names(), ", "));
     }
-    if (*format == Format::Npz) return read_npz(source, options);
-    if (*format != Format::Csv) return read_array_file(source, *format, options);
+    if (*format == FileFormat::Npz) return read_npz(source, options);
+    if (*format != FileFormat::Csv) return read_array_file(source, *format, options);
     YOLK_TRY(const std::string text, read_unpacked(source));
     return parse_csv(text, shown(source), options);
 }
@@ -148,8 +148,8 @@ Result<DataSet> read_named(const std::string& name, const NamedSource& source, b
         if (member == members.end())
             return bad_input("'{}' has no {}; it is no wheel of scikit-learn.", shown(source.inputs), source.member);
         YOLK_TRY(const std::string packed, zip_data(archive, *member, shown(source.inputs)));
-        YOLK_TRY(const std::string text,
-                 inflate(std::as_bytes(std::span(packed)), Packing::Gzip, kMostBytes, source.member));
+        YOLK_TRY(const std::string text, autotune::inflate(std::as_bytes(std::span(packed)), autotune::Packing::Gzip,
+                                                           kMostBytes, source.member));
         YOLK_TRY(data, parse_csv(text, source.member, options));
     }
     data.name = name;

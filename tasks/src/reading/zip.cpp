@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <span>
 
-#include "yolk/internal/core/inflate.hpp"
+#include "yolk/internal/autotune/inflate.hpp"
 #include "yolk/internal/core/printable.hpp"
 
 namespace yolk::tasks {
@@ -62,7 +62,8 @@ Result<std::string> zip_data(std::string_view archive, const ZipMember& member, 
     const std::string what = fmt::format("'{}' of '{}'", shown(member.name), name);
     std::string data;
     if (member.method == 8) {
-        YOLK_TRY(data, inflate(std::as_bytes(std::span(packed)), Packing::Deflate, member.bytes, what));
+        YOLK_TRY(data,
+                 autotune::inflate(std::as_bytes(std::span(packed)), autotune::Packing::Deflate, member.bytes, what));
     } else if (member.method == 0) {
         data = packed;
     } else {

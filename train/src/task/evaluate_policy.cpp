@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
 
 #include "yolk/environment.hpp"
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/evolve/device_pool.hpp"
 #include "yolk/internal/runtime/probe.hpp"
 #include "yolk/internal/train/policy_file.hpp"
@@ -64,6 +67,35 @@ bool depends_on_placement(std::span<const Device> devices, const LoadedEnvironme
     return std::ranges::any_of(devices, [](const Device& device) { return !device.findings().inexact_reason.empty(); });
 }
 
+/// Whether it may be run there: one of its own kind, and of its sizes.
+Result<void> check_fits(const Policy& policy, const HostEnvironmentInfo& info, std::string_view what) {
+    bool has_box = false;
+    if (is_host_source(policy.environment_source)) {
+        YOLK_TRY(const HostEnvironmentInfo own, host_info_of_source(policy.environment_source));
+        has_box = own.actions.count == 0;
+    }
+    const std::vector<std::uint32_t>& widths = policy.network.widths;
+    if (widths.front() == info.observation_count && widths.back() == info.actions.outputs() &&
+        has_box == (info.actions.count == 0))
+        return {};
+    return bad_input("{} takes {} observations and makes {} {}; the environment '{}' is: {}.", what, widths.front(),
+                     widths.back(), has_box ? "values of a box" : "discrete actions", info.name, host_source(info));
+}
+
+Result<std::vector<float>> run_in_host_environments(const Device& device, const Policy& policy,
+                                                    const ParameterTable& parameters, const EvalOptions& options) {
+    YOLK_TRY(const EnvironmentInfo info, common_info(options.host_environments));
+    YOLK_TRY(HostTask task, host_task(policy.network, parameters, info, options.max_steps));
+    task.policies.determinism = Determinism::Fast;
+    YOLK_TRY_VOID(probe(device));
+    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
+    YOLK_TRY(const auto players, HostPlayers::create(device, dispatcher, options.host_environments, task));
+    YOLK_TRY_VOID(players->set_parameters(policy.parameters));
+    std::vector<float> returns(options.episodes);
+    YOLK_TRY_VOID(players->play_mean({.seed = options.seed}, kEvaluationEpisodes, returns));
+    return returns;
+}
+
 Result<std::vector<float>> run_on_one(const Device& device, const RolloutDesc& desc, std::span<const float> parameters,
                                       std::uint64_t seed) {
     YOLK_TRY_VOID(probe(device));  // plans respect the loop limit that it finds
@@ -83,11 +115,20 @@ Result<EvalOutcome> evaluate_policy(const evolve::Devices& given, const std::fil
     rollout.environment = loaded.task;
     rollout.own_environment = options.own_environment;
     YOLK_TRY(const std::vector<Device> devices, given.handles());
+    const bool on_host = !options.host_environments.empty();
+    if (on_host) {
+        YOLK_TRY_VOID(
+            check_fits(loaded, options.host_environments.front()->info(), fmt::format("'{}'", shown(policy))));
+    } else if (is_host_source(loaded.environment_source)) {
+        return bad_input("'{}' was trained on '{}', which the host steps. Give that environment (--program).",
+                         shown(policy), loaded.task);
+    }
     YOLK_TRY(const std::vector<float> returns,
-             devices.size() == 1 ? run_on_one(devices.front(), rollout, loaded.parameters, options.seed)
-                                 : run_on_pool(devices, rollout, loaded.parameters, options.seed));
+             on_host               ? run_in_host_environments(devices.front(), loaded, parameters, options)
+             : devices.size() == 1 ? run_on_one(devices.front(), rollout, loaded.parameters, options.seed)
+                                   : run_on_pool(devices, rollout, loaded.parameters, options.seed));
     const ReturnStatistics statistics = statistics_of(returns);
-    return EvalOutcome{.task = loaded.task,
+    return EvalOutcome{.task = on_host ? options.host_environments.front()->info().name : loaded.task,
                        .episodes = options.episodes,
                        .mean_return = statistics.mean,
                        .deviation = statistics.deviation,

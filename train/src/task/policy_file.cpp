@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "yolk/environment.hpp"
+#include "yolk/host_environment.hpp"
 #include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/core/state_file.hpp"
 
@@ -42,6 +43,14 @@ Result<void> append_parameter(const StateFile& file, const ParameterDesc& p, std
 /// The environment of a policy. Running one on other dynamics than it was trained on would give returns that look like
 /// its own, so another text is refused, even one that differs in a comment.
 Result<EnvironmentInfo> environment_of(const Policy& policy, const LoadedEnvironment* own, std::string_view what) {
+    if (is_host_source(policy.environment_source)) {
+        if (own != nullptr)
+            return bad_input("{} was trained on '{}', which the host steps, but a file '{}' was given. Leave it away.",
+                             what, policy.task, own->info().name);
+        YOLK_TRY(const HostEnvironmentInfo info, host_info_of_source(policy.environment_source));
+        return EnvironmentInfo{
+            .name = policy.task, .observation_count = info.observation_count, .action_count = info.actions.outputs()};
+    }
     if (policy.environment_source.empty()) {
         if (own == nullptr) return find_environment(policy.task);
         return bad_input("{} was trained on the built-in environment '{}', but a file '{}' was given. Leave it away.",
@@ -59,16 +68,20 @@ Result<EnvironmentInfo> environment_of(const Policy& policy, const LoadedEnviron
 
 }  // namespace
 
-Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& environment) {
+std::uint32_t max_width_of(std::string_view environment_source) noexcept {
+    return is_host_source(environment_source) ? kMaxHostWidth : kMaxWidth;
+}
+
+Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& environment, std::uint32_t max_width) {
     const std::vector<std::uint32_t>& widths = network.widths;
     if (widths.size() < kMinWidths || widths.size() > kMaxWidths) {
         return bad_input("The network has {} widths; it must have from {} to {}.", widths.size(), kMinWidths,
                          kMaxWidths);
     }
     for (const std::uint32_t width : widths) {
-        if (width < 1 || width > kMaxWidth) {
+        if (width < 1 || width > max_width) {
             return bad_input("The network [{}] has a width of {}; each must be from 1 to {}.", fmt::join(widths, ", "),
-                             width, kMaxWidth);
+                             width, max_width);
         }
     }
     if (widths.front() != environment.observation_count || widths.back() != environment.action_count) {
@@ -125,7 +138,7 @@ Result<Policy> load_policy(const std::filesystem::path& path, const LoadedEnviro
     if (text_of_widths(policy.network) != network) reader.fail("network");
     YOLK_TRY_VOID(check_fields(reader, kPolicyKind, what));
     YOLK_TRY(const EnvironmentInfo environment, environment_of(policy, own, what));
-    YOLK_TRY_VOID(check_network(policy.network, environment));
+    YOLK_TRY_VOID(check_network(policy.network, environment, max_width_of(policy.environment_source)));
     const std::vector<ParameterDesc> parameters = policy.network.parameters();
     for (const ParameterDesc& p : parameters) YOLK_TRY_VOID(append_parameter(file, p, what, policy.parameters));
     if (file.tensors.size() != parameters.size()) {

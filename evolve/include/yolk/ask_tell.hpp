@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run of EGGROLL whose members are scored outside: it gives their parameters, and takes their scores.
+// Ask and tell: a run of EGGROLL whose members the caller scores, by whatever means. It gives their parameters, and
+// takes their scores.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +15,15 @@
 #include "yolk/context.hpp"
 #include "yolk/evolution.hpp"
 #include "yolk/internal/evolve/evaluator.hpp"
-#include "yolk/internal/evolve/member_policies.hpp"
 #include "yolk/internal/evolve/options.hpp"
 #include "yolk/run_log.hpp"
 
-namespace yolk::python {
+namespace yolk::evolve {
 
 struct AskedParts {
     std::vector<ParameterDesc> parameters{};
     std::vector<float> initial{};  ///< [element_count], in the order of `parameters`
-    evolve::EvolutionOptions options{};
+    EvolutionOptions options{};
     std::filesystem::path log{};  ///< empty: none is written
 };
 
@@ -32,37 +32,6 @@ struct MemberFactors {
     std::vector<float> a, b;  ///< [population, rows, rank], [population, columns, rank]; the sign of the side is in `a`
     std::uint32_t rank = 1;
     float scale = 0.0F;  ///< sigma / sqrt(rank) / 85: the noise has the variance 85
-};
-
-/// The policies of a batch of a run's members, for environments that the host steps. Any thread, one at a time. The run
-/// must outlive it.
-class AskedPolicies {
-   public:
-    /// The batch is members [first, first + members) of the generation that is next.
-    [[nodiscard]] Result<void> begin(std::uint32_t first);
-    /// Starts the forward pass for observations [members, widths.front()].
-    [[nodiscard]] Result<void> ask(std::span<const float> observations);
-    /// Waits for it: [members, widths.back()].
-    [[nodiscard]] Result<std::vector<float>> outputs();
-    [[nodiscard]] std::uint32_t members() const noexcept { return members_; }
-    [[nodiscard]] std::uint32_t observation_count() const noexcept { return observations_; }
-    [[nodiscard]] std::uint32_t output_count() const noexcept { return outputs_; }
-
-   private:
-    friend class AskedRun;
-    AskedPolicies(class AskedRun& run, std::unique_ptr<evolve::MemberPolicies> policies,
-                  const evolve::MemberPoliciesDesc& desc)
-        : run_(run),
-          policies_(std::move(policies)),
-          members_(desc.members),
-          observations_(desc.widths.front()),
-          outputs_(desc.widths.back()) {}
-    std::mutex one_at_a_time_;
-    AskedRun& run_;
-    std::unique_ptr<evolve::MemberPolicies> policies_;
-    std::uint32_t members_, observations_, outputs_;
-    std::uint32_t generation_ = 0;
-    bool asked_ = false;
 };
 
 /// Any thread, one at a time: calls wait for each other.
@@ -77,11 +46,7 @@ class AskedRun {
     /// Error: a parameter that is no low-rank matrix.
     [[nodiscard]] Result<MemberFactors> factors(std::uint32_t parameter);
     /// Scores [episodes, population], higher is better, of the members of `generation`, which must be the next.
-    [[nodiscard]] Result<evolve::GenerationSummary> tell(std::uint32_t generation, std::span<const float> scores);
-
-    /// Evaluates that many members at once. The parameters are layers: weight [out, in], bias [out], and so on.
-    [[nodiscard]] Result<std::unique_ptr<AskedPolicies>> policies(std::vector<std::uint32_t> widths,
-                                                                  std::uint32_t members);
+    [[nodiscard]] Result<GenerationSummary> tell(std::uint32_t generation, std::span<const float> scores);
 
     [[nodiscard]] std::uint32_t generation() const;
     [[nodiscard]] std::vector<float> parameters() const;
@@ -97,13 +62,12 @@ class AskedRun {
     /// Applies the log of a run with the same settings and first values up to a generation; all where it is not given.
     [[nodiscard]] Result<std::uint32_t> replay(const std::filesystem::path& log,
                                                std::optional<std::uint32_t> generation);
-    [[nodiscard]] const evolve::EvolutionOptions& options() const noexcept { return options_; }
+    [[nodiscard]] const EvolutionOptions& options() const noexcept { return options_; }
     [[nodiscard]] const ParameterTable& table() const noexcept { return table_; }
     [[nodiscard]] const DeviceInfo& device() const noexcept { return context_.device().info(); }
 
    private:
-    friend class AskedPolicies;
-    AskedRun(Context context, evolve::EvolutionOptions options, ParameterTable table)
+    AskedRun(Context context, EvolutionOptions options, ParameterTable table)
         : context_(std::move(context)), options_(std::move(options)), table_(std::move(table)) {}
     /// Makes the run anew, after `generation` generations.
     [[nodiscard]] Result<void> start(std::vector<float> initial, std::vector<float> optimizer_state,
@@ -114,12 +78,12 @@ class AskedRun {
 
     mutable std::mutex one_at_a_time_;
     Context context_;
-    evolve::EvolutionOptions options_;
+    EvolutionOptions options_;
     ParameterTable table_;
-    evolve::HostScoresEvaluator* scores_ = nullptr;  // the run's
+    HostScoresEvaluator* scores_ = nullptr;  // the run's
     std::filesystem::path log_path_;
-    std::optional<evolve::Evolution> run_;
-    std::optional<evolve::RunLogWriter> log_;
+    std::optional<Evolution> run_;
+    std::optional<RunLogWriter> log_;
 };
 
-}  // namespace yolk::python
+}  // namespace yolk::evolve

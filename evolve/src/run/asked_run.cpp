@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "training/asked_run.hpp"
+#include "yolk/ask_tell.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -15,7 +15,7 @@
 #include "yolk/internal/evolve/settings.hpp"
 #include "yolk/run_log.hpp"
 
-namespace yolk::python {
+namespace yolk::evolve {
 namespace {
 
 constexpr std::size_t kValuesPerThread = std::size_t{1} << 16U;  // fewer are made before a thread has started
@@ -47,18 +47,18 @@ Result<void> on_threads(std::uint32_t count, std::size_t values_each, Work work)
 }
 
 std::vector<std::pair<std::string, std::string>> log_settings(const AskedRun& run) {
-    std::vector<std::pair<std::string, std::string>> settings = evolve::settings_of(run.options());
+    std::vector<std::pair<std::string, std::string>> settings = settings_of(run.options());
     settings.insert(settings.begin(), {"task", "ask and tell"});
-    settings.emplace_back("matrix_ranks", evolve::matrix_ranks(run.table(), run.options().rank));
+    settings.emplace_back("matrix_ranks", matrix_ranks(run.table(), run.options().rank));
     return settings;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<AskedRun>> AskedRun::create(Context context, AskedParts parts) {
-    YOLK_TRY_VOID(evolve::validate(parts.options));
+    YOLK_TRY_VOID(validate(parts.options));
     YOLK_TRY(const ParameterTable all, ParameterTable::create(std::move(parts.parameters)));
-    YOLK_TRY(ParameterTable table, evolve::trained_parameters(all, parts.options));
+    YOLK_TRY(ParameterTable table, trained_parameters(all, parts.options));
     std::unique_ptr<AskedRun> made(new AskedRun(std::move(context), std::move(parts.options), std::move(table)));
     made->log_path_ = std::move(parts.log);
     YOLK_TRY_VOID(made->start(std::move(parts.initial), {}, 0));
@@ -66,16 +66,16 @@ Result<std::unique_ptr<AskedRun>> AskedRun::create(Context context, AskedParts p
 }
 
 Result<void> AskedRun::start(std::vector<float> initial, std::vector<float> optimizer_state, std::uint32_t generation) {
-    YOLK_TRY(auto scores, evolve::host_scores_evaluator(context_.device(), options_.population, options_.episodes));
-    evolve::HostScoresEvaluator* const here = scores.get();
-    evolve::EvolutionParts parts{.parameters = table_,
-                                 .initial = std::move(initial),
-                                 .evaluator = std::move(scores),
-                                 .digest = true,
-                                 .keep_weights = !log_path_.empty(),
-                                 .optimizer_state = std::move(optimizer_state),
-                                 .generation = generation};
-    YOLK_TRY(run_, evolve::Evolution::create(context_.device(), context_.dispatcher(), std::move(parts), options_));
+    YOLK_TRY(auto scores, host_scores_evaluator(context_.device(), options_.population, options_.episodes));
+    HostScoresEvaluator* const here = scores.get();
+    EvolutionParts parts{.parameters = table_,
+                         .initial = std::move(initial),
+                         .evaluator = std::move(scores),
+                         .digest = true,
+                         .keep_weights = !log_path_.empty(),
+                         .optimizer_state = std::move(optimizer_state),
+                         .generation = generation};
+    YOLK_TRY(run_, Evolution::create(context_.device(), context_.dispatcher(), std::move(parts), options_));
     scores_ = here;
     return open_log();
 }
@@ -85,21 +85,21 @@ Result<void> AskedRun::start(std::vector<float> initial, std::vector<float> opti
 Result<void> AskedRun::open_log() {
     if (log_path_.empty()) return {};
     if (run_->generations() > 0) {
-        const Result<evolve::RunLogReader> old = evolve::RunLogReader::open(log_path_);
+        const Result<RunLogReader> old = RunLogReader::open(log_path_);
         if (old && old->header().settings == log_settings(*this) && old->generations() >= run_->generations() &&
             old->header().first_generation <= run_->generations()) {
             YOLK_TRY_VOID(run_->refresh());
             YOLK_TRY(const std::string digest, run_->state_digest());
-            const Result<bool> same = evolve::goes_on_from(*old, run_->generations(), digest);
+            const Result<bool> same = goes_on_from(*old, run_->generations(), digest);
             if (same && *same) {
-                YOLK_TRY(log_, evolve::RunLogWriter::continue_after(*old, run_->generations()));
+                YOLK_TRY(log_, RunLogWriter::continue_after(*old, run_->generations()));
                 return {};
             }
         }
     }
-    YOLK_TRY(evolve::RunLogHeader header, evolve::run_log_header(log_settings(*this), options_, run_->parameters(),
-                                                                 run_->optimizer_state(), run_->generations()));
-    log_ = evolve::RunLogWriter::replace(log_path_, std::move(header));
+    YOLK_TRY(RunLogHeader header, run_log_header(log_settings(*this), options_, run_->parameters(),
+                                                 run_->optimizer_state(), run_->generations()));
+    log_ = RunLogWriter::replace(log_path_, std::move(header));
     return {};
 }
 
@@ -108,7 +108,7 @@ NoiseContext AskedRun::next() const {
     return {.seed = options_.seed,
             .generation = generation,
             .time = generation / options_.noise_reuse,
-            .sigma = evolve::decayed(options_.sigma, options_.sigma_decay, generation)};
+            .sigma = decayed(options_.sigma, options_.sigma_decay, generation)};
 }
 
 Result<void> AskedRun::members(std::uint32_t first, std::span<float> values) {
@@ -119,8 +119,8 @@ Result<void> AskedRun::members(std::uint32_t first, std::span<float> values) {
     const std::span<const float> mean = run_->parameters();
     return on_threads(count, size, [&](std::uint32_t i) -> Result<void> {
         YOLK_TRY(const std::vector<float> member,
-                 evolve::member_parameters(table_, mean, when, options_.rank, options_.antithetic,
-                                           static_cast<std::int32_t>(first + i)));
+                 member_parameters(table_, mean, when, options_.rank, options_.antithetic,
+                                   static_cast<std::int32_t>(first + i)));
         std::ranges::copy(member, values.subspan(i * size, size).begin());
         return {};
     });
@@ -159,7 +159,7 @@ Result<MemberFactors> AskedRun::factors(std::uint32_t parameter) {
     return made;
 }
 
-Result<evolve::GenerationSummary> AskedRun::tell(std::uint32_t generation, std::span<const float> scores) {
+Result<GenerationSummary> AskedRun::tell(std::uint32_t generation, std::span<const float> scores) {
     const std::scoped_lock lock(one_at_a_time_);
     if (generation != run_->generations()) {
         return bad_input("These are scores of generation {}; the run is at generation {}. Ask again, and score those.",
@@ -171,62 +171,17 @@ Result<evolve::GenerationSummary> AskedRun::tell(std::uint32_t generation, std::
                          options_.episodes > 1 ? " and episode" : "");
     }
     std::ranges::copy(scores, to.begin());
-    YOLK_TRY(evolve::GenerationSummary summary, run_->step());
+    YOLK_TRY(GenerationSummary summary, run_->step());
     YOLK_TRY_VOID(log_generation());
     return summary;
 }
 
 Result<void> AskedRun::log_generation() {
     if (!log_) return {};
-    YOLK_TRY(evolve::ShapedGeneration shaped, run_->shaped());
+    YOLK_TRY(ShapedGeneration shaped, run_->shaped());
     YOLK_TRY(std::string digest, run_->state_digest());
     return log_->append(
         {.generation = run_->generations() - 1, .shaped = std::move(shaped), .digest = std::move(digest)});
-}
-
-Result<std::unique_ptr<AskedPolicies>> AskedRun::policies(std::vector<std::uint32_t> widths, std::uint32_t members) {
-    const std::scoped_lock lock(one_at_a_time_);
-    const evolve::MemberPoliciesDesc desc{.widths = std::move(widths),
-                                          .members = members,
-                                          .rank = options_.rank,
-                                          .antithetic = options_.antithetic,
-                                          .determinism = options_.determinism};
-    YOLK_TRY(auto made, evolve::MemberPolicies::create(context_.device(), context_.dispatcher(), table_,
-                                                       run_->device_parameters(), desc));
-    return std::unique_ptr<AskedPolicies>(new AskedPolicies(*this, std::move(made), desc));
-}
-
-Result<void> AskedPolicies::begin(std::uint32_t first) {
-    const std::scoped_lock lock(one_at_a_time_, run_.one_at_a_time_);
-    if (first >= run_.options_.population)
-        return bad_input("Member {} of a population of {} was asked for.", first, run_.options_.population);
-    generation_ = run_.run_->generations();
-    asked_ = false;
-    return policies_->begin(run_.next(), first);
-}
-
-Result<void> AskedPolicies::ask(std::span<const float> observations) {
-    const std::scoped_lock lock(one_at_a_time_);
-    if (generation_ != run_.generation()) {
-        return bad_input("These are policies of generation {}; the run is at generation {}. Begin again.", generation_,
-                         run_.generation());
-    }
-    const std::span<float> to = policies_->observations();
-    if (observations.size() != to.size())
-        return bad_input("{} observations were given; {} are needed, {} for each of {} members.", observations.size(),
-                         to.size(), observations_, members_);
-    if (asked_) return bad_input("The policies were asked again before their outputs were taken.");
-    std::ranges::copy(observations, to.begin());
-    YOLK_TRY_VOID(policies_->submit());
-    asked_ = true;
-    return {};
-}
-
-Result<std::vector<float>> AskedPolicies::outputs() {
-    const std::scoped_lock lock(one_at_a_time_);
-    YOLK_TRY(const std::span<const float> found, policies_->outputs());
-    asked_ = false;
-    return std::vector<float>(found.begin(), found.end());
 }
 
 std::uint32_t AskedRun::generation() const {
@@ -256,13 +211,13 @@ Result<std::string> AskedRun::state_hash() const {
 
 Result<std::uint32_t> AskedRun::replay(const std::filesystem::path& log, std::optional<std::uint32_t> generation) {
     const std::scoped_lock lock(one_at_a_time_);
-    YOLK_TRY(const evolve::RunLogReader reader, evolve::RunLogReader::open(log));
+    YOLK_TRY(const RunLogReader reader, RunLogReader::open(log));
     if (reader.header().settings != log_settings(*this)) {
         return bad_input(
             "'{}' is the log of a run with other settings or other parameters; make the run as that one was.",
             log.string());
     }
-    YOLK_TRY_VOID(evolve::replay_log(*run_, reader, generation.value_or(reader.generations())));
+    YOLK_TRY_VOID(replay_log(*run_, reader, generation.value_or(reader.generations())));
     YOLK_TRY_VOID(open_log());
     return run_->generations();
 }
@@ -334,4 +289,4 @@ Result<void> AskedRun::load(const std::filesystem::path& file) {
     return start(std::move(values), std::move(moments), state.generation);
 }
 
-}  // namespace yolk::python
+}  // namespace yolk::evolve

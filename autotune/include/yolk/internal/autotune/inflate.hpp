@@ -9,7 +9,7 @@
 
 #include "yolk/result.hpp"
 
-namespace yolk {
+namespace yolk::autotune {
 
 enum class Packing {
     Gzip,     ///< a gzip file of one member
@@ -22,4 +22,4 @@ enum class Packing {
 [[nodiscard]] Result<std::string> inflate(std::span<const std::byte> bytes, Packing packing, std::size_t limit_bytes,
                                           std::string_view name);
 
-}  // namespace yolk
+}  // namespace yolk::autotune

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/internal/core/inflate.hpp"
+#include "yolk/internal/autotune/inflate.hpp"
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -8,7 +8,7 @@
 #include <array>
 #include <limits>
 
-namespace yolk {
+namespace yolk::autotune {
 namespace {
 
 // zlib's numbers for a window of 32 KiB, with a gzip header and without one.
@@ -75,4 +75,4 @@ Result<std::string> inflate(std::span<const std::byte> bytes, Packing packing, s
     }
 }
 
-}  // namespace yolk
+}  // namespace yolk::autotune
