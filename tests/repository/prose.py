@@ -18,7 +18,6 @@ FREE = 2
 ABOVE = {
     "README.md": 15,
     "docs/gpu_compilers.md": 15,
-    "docs/python.md": 25,
 }
 
 NOTHING_SAID = r"(nothing |little |much |anything |more )?"
