@@ -16,7 +16,6 @@ PER_FILE, IN_ALL = 6, 6
 FREE = 2
 # Pages that are not rewritten yet. Lower these and IN_ALL with the pages, and remove what PER_FILE allows.
 ABOVE = {
-    "docs/gpu_compilers.md": 15,
 }
 
 NOTHING_SAID = r"(nothing |little |much |anything |more )?"
