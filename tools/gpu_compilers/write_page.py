@@ -64,9 +64,10 @@ earlier forms of kernels that have changed since.{kernels}
 {loops}
 ## Figures
 
-The figures of each pipeline are data: [figures.csv](../tools/gpu_compilers/figures.csv), and earlier ones in
-[before.csv](../tools/gpu_compilers/before.csv). An empty cell is a figure that the driver does not report. A shape "with"
-knobs has those instead of its default. They are matrix units, which are not a default, on the GPUs that have them.
+[figures.csv](../tools/gpu_compilers/figures.csv) has the figures of each pipeline, and
+[before.csv](../tools/gpu_compilers/before.csv) has those from before. An empty cell is a figure that the driver does not
+report. A shape "with" knobs has those instead of its default. They are matrix units, which are not a default, on the GPUs
+that have them.
 
 - registers: registers of an invocation. On m1 they have 16 bits.
 - spilled_registers: registers that did not fit; RADV's count is of vector and scalar registers together.
