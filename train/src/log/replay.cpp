@@ -11,9 +11,9 @@
 
 #include "checkpoint.hpp"
 #include "logged_run.hpp"
-#include "yolk/internal/evolve/setting_reader.hpp"
 #include "output_folder.hpp"
 #include "run_log_replay.hpp"
+#include "yolk/internal/evolve/setting_reader.hpp"
 
 namespace yolk::train {
 namespace {
