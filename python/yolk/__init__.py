@@ -11,6 +11,7 @@
 from . import errors, metrics, operations, ops
 from ._core import Device, Equation, Memo, Metric
 from ._core import version as __version__
+from ._bytes import BytesRun, sample
 from ._devices import devices
 from ._evolution import Evolution, Members
 from ._graphs.custom import Custom, custom
@@ -33,13 +34,13 @@ from .ops._array import Array, array
 from .operations import *  # noqa: F401,F403
 
 __all__ = [
-    "Array", "BadInput", "Cancelled", "Collected", "Custom", "Device", "DeviceLost", "DriverError",
+    "Array", "BadInput", "BytesRun", "Cancelled", "Collected", "Custom", "Device", "DeviceLost", "DriverError",
     "EnvironmentPolicy", "EnvironmentRun", "Equation", "Error", "Evolution", "Failed", "FileError", "Graph", "History",
     "Hyperfunction", "KernelTuning", "Matrix", "Members", "Memo", "Metric", "OutOfMemory", "Outcome", "Policy", "Run",
     "System", "Text", "Unsupported", "Untraceable", "Vector", "Walk", "__version__", "array", "as_call", "batch",
     "check", "collect", "custom", "dce", "devices", "environments", "errors", "evaluate", "fold", "folded_outputs",
     "from_torch", "gepa", "host_function", "hyperfunction", "inject", "inline_calls", "knob", "memoize", "metric",
-    "metrics", "model_call", "models", "operations", "ops", "pullback", "pushforward", "replay", "sched", "trace",
+    "metrics", "model_call", "models", "operations", "ops", "pullback", "pushforward", "replay", "sample", "sched", "trace",
     "train", "tune_kernel", "weighted", "with_static_inputs",
 ]
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._bytes import with_bytes
 from ._devices import Chosen
 from ._gymnasium.policy import EnvironmentPolicy
 from ._gymnasium.spaces import returns_of
@@ -158,6 +159,7 @@ def _run(task: _Task, settings: dict[str, Any], folder: str, owner: tempfile.Tem
     return Run(outcome, history, task, settings, folder, owner, environment, device)
 
 
+@with_bytes
 def train(task: Any = "cartpole", *, population: int | None = None, generations: int = 100,
           hidden: int | Sequence[int] = (64,), sigma: float = 0.2, learning_rate: float = 0.2, rank: int = 1,
           seed: int = 1, fitness: str = "pair-difference", optimizer: str = "sgd", episodes: int = 1,
@@ -171,7 +173,8 @@ def train(task: Any = "cartpole", *, population: int | None = None, generations:
     """Trains a policy by EGGROLL (low-rank evolution strategies): whole episodes of the population run on the device.
 
     task                 a built-in environment (`yolk.environments()`), or one of your own: a GLSL file, or its text; or
-                         a vector environment of Gymnasium's (`gymnasium.make_vec`), which the host steps
+                         a vector environment of Gymnasium's (`gymnasium.make_vec`), which the host steps; or "bytes", a
+                         language model (docs/bytes.md): `data` is its text, and its settings are its own
     population           members, 2 to 2**20; in pairs of opposite noise, so even, unless `antithetic` is False. None:
                          4096, or the number of lanes of a vector environment
     generations          at most; training ends earlier where the task is solved, unless `stop_when_solved` is False
