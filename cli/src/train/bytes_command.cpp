@@ -99,7 +99,7 @@ void add_byte_settings(App& app, train::ByteSettings& settings) {
     add_number(app, "--sigma-shift", settings.sigma_shift, "Sigma is 2 to the minus this")->default_str("4");
     add_number(app, "--alpha-rate", settings.alpha_rate,
                "Weights move that are significant at alpha = 1 / (rate / 1000 * generation + 1)")
-        ->default_str("40");
+        ->default_str("15");
     add_number(app, "--feedback", settings.feedback,
                "Sixteenths of a deviation that add up, over generations, to a move; 0: only what is significant in one "
                "generation moves")

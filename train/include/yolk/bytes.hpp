@@ -26,7 +26,7 @@ struct ByteSettings {
     std::uint32_t context = 16;      ///< bytes that are read before them
     std::uint32_t rank = 1;          ///< of the perturbations: 1, 4 or 16
     std::uint32_t sigma_shift = 4;   ///< sigma = 2^-sigma_shift of a weight's unit of 16
-    std::uint32_t alpha_rate = 40;   ///< alpha = 1 / (alpha_rate / 1000 * generation + 1): which moves are significant
+    std::uint32_t alpha_rate = 15;   ///< alpha = 1 / (alpha_rate / 1000 * generation + 1): which moves are significant
     bool symmetric = true;           ///< rounds to nearest; false: to minus infinity, as published
     std::uint32_t feedback = 0;      ///< sixteenths of a deviation that move a weight by one; 0: the threshold
     std::uint32_t held_out = 10;     ///< percent of the text, its end, that training never reads; 1 ... 50
