@@ -93,6 +93,23 @@ TEST_F(own_environment, its_pipelines_are_tried_in_a_worker_once) {
     EXPECT_EQ(tried({"inspect", "--kernel", kernel + "my.comp", "--space", kernel + "space.json"}), 1U);
 }
 
+// Here the worker is killed as an excess of memory, or the compiler's own crash, would end it.
+TEST_F(own_environment, a_driver_that_crashes_on_its_pipeline_is_an_error) {
+    const std::filesystem::path worker = folder_ / "worker";
+    const std::filesystem::path real = std::filesystem::path(YOLK_BINARY).parent_path() / "../libexec/yolk/yolk-worker";
+    write_text(worker, "#!/bin/sh\n[ \"$1\" != pipeline ] || kill -SEGV $$\nexec '" + real.string() + "' \"$@\"\n");
+    std::filesystem::permissions(worker, std::filesystem::perms::owner_all);
+    std::map<std::string, std::string> variables = only(kLavapipe);
+    variables["YOLK_WORKER"] = worker.string();
+    variables["YOLK_CACHE"] = (folder_ / "cache").string();
+    const std::vector<std::string> train{"train", "--env", kAcrobot, "--generations", "1", "--out", out()};
+    const Ran ran = run_command(train, variables);
+    EXPECT_EQ(ran.code, 1) << ran.err;
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("The kernel [rollout_acrobot"),
+                               HasSubstr("while the driver compiled it, its process was ended by signal 11")));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "out" / "policy.safetensors"));
+}
+
 TEST_F(own_environment, mistakes_in_the_file_are_shown_by_line) {
     std::string text = read_text(kAcrobot);
     const std::size_t at = text.find("exact_sin(");

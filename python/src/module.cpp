@@ -14,6 +14,7 @@
 #include "systems/systems.hpp"
 #include "tracing/callables.hpp"
 #include "tracing/traced.hpp"
+#include "training/bytes.hpp"
 #include "training/evolution.hpp"
 #include "training/learning.hpp"
 #include "training/training.hpp"
@@ -29,6 +30,7 @@ NB_MODULE(_core, module) {
     yolk::python::bind_devices(module);
     yolk::python::bind_training(module);
     yolk::python::bind_learning(module);
+    yolk::python::bind_bytes(module);
     yolk::python::bind_evolution(module);
     yolk::python::bind_traced(module);
     yolk::python::bind_functions(module);

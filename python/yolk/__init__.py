@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from . import errors, metrics, operations, ops
 from ._core import Device, Equation, Memo, Metric, Traced
 from ._core import version as __version__
+from ._bytes import BytesRun, sample
 from ._devices import devices
 from ._evolution import Evolution, Members
 from ._graphs.custom import Custom, custom
@@ -37,15 +38,15 @@ if TYPE_CHECKING:
     from . import gepa, models
 
 __all__ = [
-    "Array", "BadInput", "Cancelled", "Collected", "Custom", "Device", "DeviceLost", "DriverError",
+    "Array", "BadInput", "BytesRun", "Cancelled", "Collected", "Custom", "Device", "DeviceLost", "DriverError",
     "Equation", "Error", "Evolution", "Failed", "FileError", "Graph",
     "History", "Hyperfunction", "KernelTuning", "LearnedRun", "Matrix", "Members", "Memo", "Metric", "Model",
     "OutOfMemory", "Outcome", "Policy", "Run", "System", "Text", "Traced", "Unsupported", "Untraceable", "Vector",
     "Walk", "__version__", "array", "as_call", "batch", "check", "collect", "custom", "dce", "devices",
     "environments", "errors", "evaluate", "fold", "folded_outputs", "from_torch", "gepa", "host_function",
     "hyperfunction", "inject", "inline_calls", "knob", "memoize", "metric", "metrics", "model_call", "models",
-    "operations", "ops", "pullback", "pushforward", "read_data", "replay", "sched", "trace", "train", "tune_kernel",
-    "weighted", "with_static_inputs",
+    "operations", "ops", "pullback", "pushforward", "read_data", "replay", "sample", "sched", "trace", "train",
+    "tune_kernel", "weighted", "with_static_inputs",
 ]
 
 

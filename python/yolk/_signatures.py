@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, cast, overload
 
 if TYPE_CHECKING:
+    from ._bytes import BytesRun
     from ._learning import LearnedRun
     from ._system import Hyperfunction
     from ._training import Run
@@ -31,6 +32,9 @@ class _Train(Protocol[_Others]):
     @overload
     def __call__(self, task: Literal["digits", "fashion-mnist"], *_: _Others.args,
                  **settings: _Others.kwargs) -> LearnedRun: ...
+
+    @overload
+    def __call__(self, task: Literal["bytes"], **settings: Any) -> BytesRun: ...
 
     @overload
     def __call__(self, task: str | os.PathLike[str], *_: _Others.args,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._bytes import with_bytes
 from ._devices import Chosen
 from ._gymnasium.environment import VectorTask
 from ._history import History
@@ -201,6 +202,7 @@ def _given(settings: dict[str, Any]) -> dict[str, Any]:
             if value is not None and (key not in usual or value != usual[key].default)}
 
 
+@with_bytes
 @by_task
 def train(task: Any = "cartpole", *, population: int | None = None, generations: int | None = None,
           hidden: int | Sequence[int] = (64,), sigma: float | None = None, learning_rate: float | None = None,
@@ -224,8 +226,9 @@ def train(task: Any = "cartpole", *, population: int | None = None, generations:
 
     task                 a built-in environment (`yolk.environments()`); your own one, as a GLSL file or its text; a vector
                          environment of Gymnasium's (`gymnasium.make_vec`), which the host steps; a data set: "digits",
-                         "fashion-mnist", a file or a folder as `yolk.read_data` takes it; or a yolk.toml that describes
-                         a run over one
+                         "fashion-mnist", a file or a folder as `yolk.read_data` takes it; a yolk.toml that describes a run
+                         over one; or "bytes", a language model (docs/bytes.md): `data` is its text, and its settings are
+                         its own
     data                 (x, y) in place of a task: rows of inputs [rows, ...], and a label for each
     population           members, 2 to 2**20; in pairs of opposite noise, so even, unless `antithetic` is False. None:
                          4096, or the number of lanes of a vector environment; of a data set 256

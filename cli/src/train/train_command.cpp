@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "bytes_command.hpp"
 #include "compile_notice.hpp"
 #include "environment_flag.hpp"
 #include "interrupt.hpp"
@@ -292,7 +293,8 @@ Command add_train_command(App& app) {
                    "read no log")
         ->only({"goes with an output folder", [flags] { return !flags->train.options.out.empty(); }});
     add_output_flags(*command, flags->common);
-    return {command, [flags] { return run_train(*flags); }};
+    const Command bytes = add_train_bytes_command(*command);
+    return {command, [flags, bytes] { return bytes.app->parsed() ? bytes.run() : run_train(*flags); }};
 }
 
 }  // namespace yolk::cli

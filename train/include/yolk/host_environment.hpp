@@ -29,9 +29,11 @@ struct HostActions {
 };
 
 /// `outputs` [HostActions::outputs()] of a policy as the action [values()]: the number of the largest output (the first
-/// of equal ones), as a float; of a box each output clipped to [-1, 1] and scaled to its bounds, or, without two finite
-/// bounds, clipped to the one that it has. Exact. An output that is not a number counts as 0.
-void host_action(const HostActions& actions, std::span<const float> outputs, std::span<float> action);
+/// of equal ones), as a float; of a box each output clipped to [-1, 1], or its tanh where `squashed`, scaled to the
+/// bounds. Where a bound exceeds 2^40 in size, the action is the output, clipped to the bounds. Exact. An output that
+/// is not a number counts as 0.
+void host_action(const HostActions& actions, std::span<const float> outputs, std::span<float> action,
+                 bool squashed = false);
 
 struct HostEnvironmentInfo {
     std::string name{};

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "yolk/exact/exact_box_action.h"
+#include "yolk/exact/continuous_action.h"
 #include "yolk/internal/core/noise.hpp"
 #include "yolk/internal/core/philox.hpp"
 #include "yolk/internal/core/printable.hpp"
@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::string_view kHostSource = "host, ";
 constexpr std::size_t kMostNameBytes = 256;
+constexpr float kMostBound = 0x1p40F;  // exact_continuous_action's
 
 /// Takes `word` from the front of `text`.
 bool skip(std::string_view& text, std::string_view word) {
@@ -55,7 +56,7 @@ std::uint32_t HostActions::outputs() const noexcept {
 }
 std::uint32_t HostActions::values() const noexcept { return count != 0 ? 1U : outputs(); }
 
-void host_action(const HostActions& actions, std::span<const float> outputs, std::span<float> action) {
+void host_action(const HostActions& actions, std::span<const float> outputs, std::span<float> action, bool squashed) {
     const auto number = [](float value) { return std::isnan(value) ? 0.0F : value; };
     if (actions.count != 0) {
         std::size_t best = 0;
@@ -65,8 +66,13 @@ void host_action(const HostActions& actions, std::span<const float> outputs, std
         action.front() = static_cast<float>(best);
         return;
     }
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-        action[i] = exact::exact_box_action(number(outputs[i]), actions.low[i], actions.high[i]);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const float low = actions.low[i], high = actions.high[i], output = number(outputs[i]);
+        action[i] = low >= -kMostBound && high <= kMostBound
+                        ? exact::exact_continuous_action(output, exact::exact_flush_operand(low),
+                                                         exact::exact_flush_operand(high), squashed)
+                        : std::clamp(output, low, high);
+    }
 }
 
 Result<void> check_host_environment(const HostEnvironmentInfo& info) {

@@ -16,7 +16,8 @@ HostPlayer::HostPlayer(std::shared_ptr<HostEnvironment> environment, std::unique
     : environment_(std::move(environment)),
       policies_(std::move(policies)),
       max_steps_(task.max_steps),
-      outputs_(environment_->info().actions.outputs()) {
+      outputs_(environment_->info().actions.outputs()),
+      squashed_(task.squashed) {
     const HostEnvironmentInfo& info = environment_->info();
     observations_.resize(std::size_t{info.lanes} * info.observation_count);
     actions_.resize(std::size_t{info.lanes} * info.actions.values());
@@ -90,7 +91,7 @@ Result<void> HostPlayer::act() {
     const std::size_t values = actions.values();
     for (std::size_t lane = 0; lane < lanes(); ++lane)
         host_action(actions, outputs.subspan(lane * outputs_, outputs_),
-                    std::span(actions_).subspan(lane * values, values));
+                    std::span(actions_).subspan(lane * values, values), squashed_);
     return {};
 }
 

@@ -34,6 +34,7 @@ class HostPlayer {
     std::shared_ptr<HostEnvironment> environment_;
     std::unique_ptr<evolve::MemberPolicies> policies_;
     std::uint32_t max_steps_, outputs_;
+    bool squashed_;
     // By lane.
     std::vector<float> observations_, actions_, rewards_;
     std::vector<std::uint8_t> live_, terminated_, truncated_;

@@ -23,6 +23,7 @@ struct HostTask {
     ParameterTable parameters{};            ///< as trained
     std::uint32_t max_steps = 0;            ///< from 1
     std::uint32_t episodes = 1;             ///< per member and generation
+    bool squashed = false;                  ///< host_action's
 };
 
 /// What the copies have in common; the name is theirs. Errors: check_host_environment's, an empty pointer, copies that

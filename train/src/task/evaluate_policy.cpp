@@ -67,26 +67,40 @@ bool depends_on_placement(std::span<const Device> devices, const LoadedEnvironme
     return std::ranges::any_of(devices, [](const Device& device) { return !device.findings().inexact_reason.empty(); });
 }
 
-/// Whether it may be run there: one of its own kind, and of its sizes.
-Result<void> check_fits(const Policy& policy, const HostEnvironmentInfo& info, std::string_view what) {
-    bool has_box = false;
+/// Of the outputs of a policy.
+struct PolicyActions {
+    bool continuous = false;
+    bool squashed = false;
+};
+
+Result<PolicyActions> actions_of(const Policy& policy, const LoadedEnvironment* own) {
     if (is_host_source(policy.environment_source)) {
-        YOLK_TRY(const HostEnvironmentInfo own, host_info_of_source(policy.environment_source));
-        has_box = own.actions.count == 0;
+        YOLK_TRY(const HostEnvironmentInfo info, host_info_of_source(policy.environment_source));
+        return PolicyActions{.continuous = info.actions.count == 0};
     }
+    YOLK_TRY(const EnvironmentInfo info, own != nullptr ? own->info() : find_environment(policy.task));
+    return PolicyActions{.continuous = info.actions.continuous, .squashed = info.actions.squashed};
+}
+
+/// Whether it may be run there: one of its own kind, and of its sizes.
+Result<void> check_fits(const Policy& policy, const PolicyActions& actions, const HostEnvironmentInfo& info,
+                        std::string_view what) {
     const std::vector<std::uint32_t>& widths = policy.network.widths;
     if (widths.front() == info.observation_count && widths.back() == info.actions.outputs() &&
-        has_box == (info.actions.count == 0))
+        actions.continuous == (info.actions.count == 0))
         return {};
     return bad_input("{} takes {} observations and makes {} {}; the environment '{}' is: {}.", what, widths.front(),
-                     widths.back(), has_box ? "values of a box" : "discrete actions", info.name, host_source(info));
+                     widths.back(), actions.continuous ? "values of a box" : "discrete actions", info.name,
+                     host_source(info));
 }
 
 Result<std::vector<float>> run_in_host_environments(const Device& device, const Policy& policy,
-                                                    const ParameterTable& parameters, const EvalOptions& options) {
+                                                    const ParameterTable& parameters, const EvalOptions& options,
+                                                    const PolicyActions& actions) {
     YOLK_TRY(const EnvironmentInfo info, common_info(options.host_environments));
     YOLK_TRY(HostTask task, host_task(policy.network, parameters, info, options.max_steps));
     task.policies.determinism = Determinism::Fast;
+    task.squashed = actions.squashed;
     YOLK_TRY_VOID(probe(device));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     YOLK_TRY(const auto players, HostPlayers::create(device, dispatcher, options.host_environments, task));
@@ -116,15 +130,17 @@ Result<EvalOutcome> evaluate_policy(const evolve::Devices& given, const std::fil
     rollout.own_environment = options.own_environment;
     YOLK_TRY(const std::vector<Device> devices, given.handles());
     const bool on_host = !options.host_environments.empty();
+    PolicyActions actions;
     if (on_host) {
+        YOLK_TRY(actions, actions_of(loaded, options.own_environment.get()));
         YOLK_TRY_VOID(
-            check_fits(loaded, options.host_environments.front()->info(), fmt::format("'{}'", shown(policy))));
+            check_fits(loaded, actions, options.host_environments.front()->info(), fmt::format("'{}'", shown(policy))));
     } else if (is_host_source(loaded.environment_source)) {
         return bad_input("'{}' was trained on '{}', which the host steps. Give that environment (--program).",
                          shown(policy), loaded.task);
     }
     YOLK_TRY(const std::vector<float> returns,
-             on_host               ? run_in_host_environments(devices.front(), loaded, parameters, options)
+             on_host               ? run_in_host_environments(devices.front(), loaded, parameters, options, actions)
              : devices.size() == 1 ? run_on_one(devices.front(), rollout, loaded.parameters, options.seed)
                                    : run_on_pool(devices, rollout, loaded.parameters, options.seed));
     const ReturnStatistics statistics = statistics_of(returns);
