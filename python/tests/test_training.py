@@ -135,6 +135,8 @@ def test_the_defaults_are_the_library_s():
         if name == "population":  # None leaves it to the library
             assert default is None and value == 4096
             continue
+        if default is None:  # a data set's run has another
+            continue
         assert default == pytest.approx(value) if isinstance(value, float) else default == value, name
 
 

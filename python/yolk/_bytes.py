@@ -20,7 +20,7 @@ class BytesRun:
 
     history            the generations, one dict each (bits_per_byte, held_out where it was due, state_hash, ...)
     held_out           bits per byte of the trained model on the end of the file, which it never read
-    unigram, bigram    of counts, on the same text; gzip, xz: of the whole file (xz: None without the program)
+    unigram, bigram    of counts, on the same text; gzip, xz: of the whole file, None without the program
     state_hash         the same on every device, and as the command's `yolk train bytes`
     model              the path of model.safetensors
     """
@@ -28,7 +28,7 @@ class BytesRun:
     held_out: float
     unigram: float
     bigram: float
-    gzip: float
+    gzip: float | None
     xz: float | None
     generations: int
     state_hash: str

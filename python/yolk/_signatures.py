@@ -27,6 +27,9 @@ class _Environments(Protocol):
 class _Train(Protocol[_Others]):
 
     @overload
+    def __call__(self, *, data: Any, **settings: Any) -> LearnedRun: ...
+
+    @overload
     def __call__(self, task: _BuiltIn = ..., *_: _Others.args, **settings: _Others.kwargs) -> Run: ...
 
     @overload

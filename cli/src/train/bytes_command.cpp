@@ -38,7 +38,7 @@ Json bytes_json(const std::vector<Device>& devices, const train::ByteOutcome& ou
     json["held_out_bits_per_byte"] = outcome.held_out;
     json["unigram"] = outcome.baselines.unigram;
     json["bigram"] = outcome.baselines.bigram;
-    json["gzip"] = outcome.baselines.gzip;
+    json["gzip"] = outcome.baselines.gzip ? Json(*outcome.baselines.gzip) : Json();
     json["xz"] = outcome.baselines.xz ? Json(*outcome.baselines.xz) : Json();
     json["seconds"] = outcome.seconds;
     json["members_per_second"] = outcome.members_per_second;
@@ -52,10 +52,12 @@ void print_bytes_outcome(const train::ByteOutcome& outcome) {
     print_line("{} after {} generations and {:.1f} s; held-out text takes {:.3f} bits per byte",
                outcome.interrupted ? "interrupted" : "ended", outcome.generations, outcome.seconds, outcome.held_out);
     const train::ByteBaselines& others = outcome.baselines;
-    if (others.gzip > 0.0) {
-        print_line("beside it: unigram {:.3f}, bigram {:.3f} (held-out text); gzip {:.3f}{} (whole file)",
-                   others.unigram, others.bigram, others.gzip,
-                   others.xz ? fmt::format(", xz {:.3f}", *others.xz) : std::string());
+    const auto of_program = [](const char* name, const std::optional<double>& bits) {
+        return bits ? fmt::format("; {} {:.3f} (whole file)", name, *bits) : std::string();
+    };
+    if (others.unigram > 0.0) {
+        print_line("beside it: unigram {:.3f}, bigram {:.3f} (held-out text){}{}", others.unigram, others.bigram,
+                   of_program("gzip", others.gzip), of_program("xz", others.xz));
     }
     print_line("{} members/s, state {}", rate_text(outcome.members_per_second), outcome.state_hash);
     if (outcome.model.empty()) return;

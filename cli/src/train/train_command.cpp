@@ -237,10 +237,10 @@ Result<int> run_train(const TrainCommandFlags& given_flags) {
 
     if (!speaks_for_ranks()) return 0;
     if (described) YOLK_TRY_VOID(keep_configuration(**described));
-    const std::string& given = described                       ? (*described)->environment
+    const std::string& given = described                        ? (*described)->environment
                                : !flags.program.command.empty() ? flags.program.command
-                               : flags.environment.empty()     ? flags.train.options.task
-                                                               : flags.environment;
+                               : flags.environment.empty()      ? flags.train.options.task
+                                                                : flags.environment;
     return print_outcome(flags.common.json, train_outcome_json(options, devices, *outcome),
                          [&] { print_train_outcome(options, given, *outcome); });
 }

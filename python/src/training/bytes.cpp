@@ -65,8 +65,11 @@ nb::dict to_dict(const train::ByteOutcome& outcome) {
     all["held_out"] = outcome.held_out;
     all["unigram"] = outcome.baselines.unigram;
     all["bigram"] = outcome.baselines.bigram;
-    all["gzip"] = outcome.baselines.gzip;
-    all["xz"] = outcome.baselines.xz ? nb::object(nb::float_(*outcome.baselines.xz)) : nb::none();
+    const auto bits_or_none = [](const std::optional<double>& bits) {
+        return bits ? nb::object(nb::float_(*bits)) : nb::object(nb::none());
+    };
+    all["gzip"] = bits_or_none(outcome.baselines.gzip);
+    all["xz"] = bits_or_none(outcome.baselines.xz);
     all["seconds"] = outcome.seconds;
     all["members_per_second"] = outcome.members_per_second;
     all["state_hash"] = outcome.state_hash;

@@ -59,8 +59,7 @@ struct ByteReport {
 /// Bits per byte of a text's end by models of the text before it, and of the whole by compressors.
 struct ByteBaselines {
     double unigram = 0.0, bigram = 0.0;
-    double gzip = 0.0;           ///< zlib's best
-    std::optional<double> xz{};  ///< of the program, where there is one
+    std::optional<double> gzip{}, xz{};  ///< of the programs, where there are any
 };
 
 struct ByteOutcome {

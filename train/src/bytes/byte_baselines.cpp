@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "byte_baselines.hpp"
-
-#include <zlib.h>
-
 #include <array>
 #include <cmath>
 
@@ -37,22 +34,23 @@ double bigram_bits(const std::vector<std::uint8_t>& training, const std::vector<
     return bits / static_cast<double>(held_out.size() - 1);
 }
 
+/// Per byte of a file, by `PROGRAM -9`; nothing where it is not installed.
+std::optional<double> bits_of_program(const char* name, const std::filesystem::path& file, std::size_t size_bytes) {
+    ChildProgram program{.command = {name, "-9", "--stdout", "--", std::filesystem::absolute(file).string()}};
+    program.max_output_bytes = size_bytes + (1U << 20U);
+    const Result<ProgramRun> run = run_program(program, "");
+    if (!run || run->status != 0) return {};
+    return 8.0 * static_cast<double>(run->output.size()) / static_cast<double>(size_bytes);
+}
+
 }  // namespace
 
 ByteBaselines byte_baselines(const ByteText& text, const std::filesystem::path& file) {
-    std::vector<std::uint8_t> whole = *text.training;
-    whole.insert(whole.end(), text.held_out->begin(), text.held_out->end());
-    const auto size = static_cast<double>(whole.size());
+    const std::size_t size_bytes = text.training->size() + text.held_out->size();
     ByteBaselines found{.unigram = unigram_bits(*text.training, *text.held_out),
                         .bigram = bigram_bits(*text.training, *text.held_out)};
-    uLongf packed = compressBound(whole.size());
-    std::vector<Bytef> out(packed);
-    if (compress2(out.data(), &packed, whole.data(), whole.size(), Z_BEST_COMPRESSION) == Z_OK)
-        found.gzip = 8.0 * static_cast<double>(packed) / size;
-    ChildProgram xz{.command = {"xz", "-9", "--stdout", "--", std::filesystem::absolute(file).string()}};
-    xz.max_output_bytes = whole.size() + (1U << 20U);
-    if (const Result<ProgramRun> run = run_program(xz, ""); run && run->status == 0)
-        found.xz = 8.0 * static_cast<double>(run->output.size()) / size;
+    found.gzip = bits_of_program("gzip", file, size_bytes);
+    found.xz = bits_of_program("xz", file, size_bytes);
     return found;
 }
 

@@ -9,7 +9,7 @@
 namespace yolk::train {
 
 /// Counts of the training part on the held-out one: of bytes with one added to each, of pairs of bytes with 1/20.
-/// zlib's best compression and the program `xz -9` take the whole file.
+/// The programs `gzip -9` and `xz -9` take the whole file.
 [[nodiscard]] ByteBaselines byte_baselines(const ByteText& text, const std::filesystem::path& file);
 
 }  // namespace yolk::train
