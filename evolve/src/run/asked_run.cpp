@@ -130,7 +130,8 @@ Result<MemberFactors> AskedRun::factors(std::uint32_t parameter) {
     const std::scoped_lock lock(one_at_a_time_);
     const std::span<const ParameterDesc> all = table_.parameters();
     if (parameter >= all.size() || all[parameter].perturbation != Perturbation::LowRank)
-        return bad_input("Only matrices that are trained have factors. Vectors and frozen parameters have values alone.");
+        return bad_input(
+            "Only matrices that are trained have factors. Vectors and frozen parameters have values alone.");
     const ParameterDesc& matrix = all[parameter];
     const NoiseContext when = next();
     MemberFactors made;
