@@ -7,6 +7,8 @@
 // the dot-product instruction, else unpacked. Bindings, constants: yolk/internal/abi/byte_model.h. No subgroup assumption.
 // Class E: a product's sum is at most 127^2 n + 3 * 30^2 * 127 n RANK in size, which the plan keeps below 2^31; sums of
 // powers are added by atomics in any order.
+// What a loop counts is held to its bound (exact_index) where another loop stands between the comparison and the access:
+// the checker of undefined operations loses it there.
 // Loops: see byte_step_loops (primitives/src/operations/byte_model.cpp).
 #version 460
 #extension GL_EXT_control_flow_attributes : require
@@ -35,7 +37,8 @@ const uint GATE = 4u * BLOCK;
 const uint GATED = 5u * BLOCK;
 const uint WIDEST = 6u * BLOCK;
 const uint STATE = WIDEST + MEMBERS * (WIDTH > kByteValues / 4u ? WIDTH : kByteValues / 4u);
-shared uint bytes_[STATE + LAYERS * BLOCK];
+const uint WORDS = STATE + LAYERS * BLOCK;
+shared uint bytes_[WORDS];
 shared int low_rank_[MEMBERS * RANK];  // x B of the product, [column, member]
 shared uint mean_[MEMBERS], mean_magic_[MEMBERS];
 shared uint power_[MEMBERS];
@@ -85,7 +88,8 @@ ivec4 vector4(uint weight, uint noise, uint word, uint m) {
 }
 
 void normalize(uint weight, uint noise) {
-    for (uint m = lane; m < MEMBERS; m += WORKGROUP_SIZE) {
+    for (uint i = lane; i < MEMBERS; i += WORKGROUP_SIZE) {
+        uint m = exact_index(i, MEMBERS);
         uint sum = 0u;
         for (uint word = 0u; word < ROW; ++word) {
             ivec4 v = abs(signed_bytes(bytes_[X + word * MEMBERS + m]));
@@ -114,17 +118,19 @@ struct Product {
     uint from, words, rows, to, weight, noise;
     uint root, magic;
 };
+// Behind the first member's last word of the operand.
+uint end_of(Product p) { return min(p.from + p.words * MEMBERS, WORDS - MEMBERS + 1u); }
 
 // side 3 (x B); B lies behind the rows of A.
 void find_low_rank(Product p) {
     if (MEAN_ONLY == 1u) return;
     for (uint i = lane; i < MEMBERS * RANK; i += WORKGROUP_SIZE) {
-        uint m = i % MEMBERS;
+        uint place = exact_index(i, MEMBERS * RANK), m = i % MEMBERS;
         uint at = noise_of(m) + p.noise + p.rows / 4u * RANK + i / MEMBERS * p.words;
+        uint end = end_of(p);
         int sum = 0;
-        for (uint word = 0u; word < p.words; ++word)
-            sum += integer_dot(bytes_[p.from + word * MEMBERS + m], scratch[at + word]);
-        low_rank_[i] = side_of(m) * kByteMatrixUnit * sum;
+        for (uint word = p.from; word < end; word += MEMBERS) sum += integer_dot(bytes_[word + m], scratch[at++]);
+        low_rank_[place] = side_of(m) * kByteMatrixUnit * sum;
     }
 }
 
@@ -147,17 +153,19 @@ int multiplied(ivec4 a, ivec4 b) {
 // sums = rows 4 quad ... of the product for all members.
 void multiply(Product p, uint quad) {
     [[unroll]] for (uint s = 0u; s < 4u * MEMBERS; ++s) sums[s] = 0;
-    for (uint word = 0u; word < p.words; ++word) {
-        uint at = p.weight + 4u * (word * (p.rows / 4u) + quad);
+    uint at = p.weight + 4u * quad;
+    uint end = end_of(p);
+    for (uint word = p.from; word < end; word += MEMBERS) {
         OPERAND w0 = UNPACKED(scratch[at]), w1 = UNPACKED(scratch[at + 1u]);
         OPERAND w2 = UNPACKED(scratch[at + 2u]), w3 = UNPACKED(scratch[at + 3u]);
         [[unroll]] for (uint m = 0u; m < MEMBERS; ++m) {
-            OPERAND x = UNPACKED(bytes_[p.from + word * MEMBERS + m]);
+            OPERAND x = UNPACKED(bytes_[word + m]);
             sums[4u * m] += MULTIPLIED(w0, x);
             sums[4u * m + 1u] += MULTIPLIED(w1, x);
             sums[4u * m + 2u] += MULTIPLIED(w2, x);
             sums[4u * m + 3u] += MULTIPLIED(w3, x);
         }
+        at += p.rows;
     }
 }
 
@@ -176,9 +184,10 @@ void make_product(Product p) {
         ivec4 finals[MEMBERS];  // for a loop that is not unrolled
         [[unroll]] for (uint m = 0u; m < MEMBERS; ++m)
             finals[m] = ivec4(sums[4u * m], sums[4u * m + 1u], sums[4u * m + 2u], sums[4u * m + 3u]);
-        for (uint m = 0u; m < MEMBERS; ++m) {
+        for (uint i = 0u; i < MEMBERS; ++i) {
+            uint m = exact_index(i, MEMBERS);
             ivec4 sum = finals[m] + perturbation(p, quad, m);
-            bytes_[p.to + quad * MEMBERS + m] =
+            bytes_[exact_index(p.to + quad * MEMBERS + m, WORDS)] =
                 packed_bytes(ivec4(byte_scale(sum.x, p.root, p.magic, SYMMETRIC), byte_scale(sum.y, p.root, p.magic, SYMMETRIC),
                                    byte_scale(sum.z, p.root, p.magic, SYMMETRIC), byte_scale(sum.w, p.root, p.magic, SYMMETRIC)));
         }
@@ -250,13 +259,16 @@ void add_powers(uint step_index) {
         if (target / 4u == i / MEMBERS) logit_[m] = z[target % 4u];
     }
     meet();
-    for (uint m = lane; m < MEMBERS; m += WORKGROUP_SIZE) score_[m] += byte_likelihood(logit_[m], power_[m]);
+    for (uint i = lane; i < MEMBERS; i += WORKGROUP_SIZE) {
+        uint m = exact_index(i, MEMBERS);
+        score_[m] += byte_likelihood(logit_[m], power_[m]);
+    }
 }
 
 // The embedding's row, and a state of zeros where the byte is 0.
 void begin_step(uint step_index) {
     for (uint i = lane; i < BLOCK; i += WORKGROUP_SIZE) {
-        uint m = i % MEMBERS, word = i / MEMBERS;
+        uint place = exact_index(i, BLOCK), m = i % MEMBERS, word = i / MEMBERS;
         uint id = byte_at(begin_of(m) + step_index);
         ivec4 row = signed_bytes(scratch[4u * (word * (kByteValues / 4u) + id / 4u) + id % 4u]);
         if (MEAN_ONLY == 0u) {
@@ -268,9 +280,9 @@ void begin_step(uint step_index) {
             }
             row += shift4(sum * (side_of(m) * kByteMatrixUnit), params.matrix_shift);
         }
-        bytes_[X + i] = packed_bytes(clip4(row));
+        bytes_[X + place] = packed_bytes(clip4(row));
         for (uint layer = 0u; layer < LAYERS; ++layer)
-            bytes_[STATE + layer * BLOCK + i] = id == 0u ? 0u : bytes_[STATE + layer * BLOCK + i];
+            bytes_[STATE + layer * BLOCK + place] = id == 0u ? 0u : bytes_[STATE + layer * BLOCK + place];
         if (word == 0u) power_[m] = 0u;
     }
     meet();
@@ -290,8 +302,8 @@ void make_step(uint step_index) {
         meet();
         make_product(p);
         meet();
-        if (stage == GATE_STATE) make_gates(layer);
-        if (stage == NEW_STATE) make_states(layer);
+        if (stage == GATE_STATE) make_gates(exact_index(layer, LAYERS));
+        if (stage == NEW_STATE) make_states(exact_index(layer, LAYERS));
         if (stage == DOWN) add_wide();
         if (stage == HEAD) add_powers(step_index);
         meet();
@@ -314,8 +326,9 @@ void store_states(uint end) {
         scratch[params.first_state + first_member * LAYERS * ROW + i] = bytes_[STATE + i];
     for (uint m = lane; m < MEMBERS; m += WORKGROUP_SIZE) {
         scratch[params.first_score + first_member + m] = uint(score_[m]);
+        exact_float likelihood = float(score_[m]) * 0.0625;
         if (end == params.last_step && first_member + m < params.members)
-            returns[params.first_result + first_member + m] = float(score_[m]) * 0.0625;
+            returns[params.first_result + first_member + m] = likelihood;
     }
 }
 

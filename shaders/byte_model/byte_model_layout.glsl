@@ -7,6 +7,7 @@
 #define YOLK_BYTE_MODEL_LAYOUT_GLSL
 #include "yolk/internal/abi/byte_model.h"
 #include "yolk/exact/exact_bytes.h"
+#include "yolk/exact/exact_integers.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 32;

@@ -56,7 +56,9 @@ void find_weights(uint word) {
     try_weights(kByteValues, WIDTH);
 }
 
-uint packed_element(uint element, uint place) { return (uint(int(parameters[element + place])) & 0xFFu) << (8u * place); }
+uint packed_element(uint element, uint place) {
+    return (uint(exact_to_int(parameters[element + place])) & 0xFFu) << (8u * place);
+}
 
 void pack_weights(uint word) {
     find_weights(word);
@@ -115,7 +117,8 @@ void find_factor(uint block) {
     try_matrix(kByteValues, WIDTH);
 }
 
-int elements[8u * 16u];  // [row, column] of the factor's 8 rows
+const uint MOST_ELEMENTS = 8u * 16u;
+int elements[MOST_ELEMENTS];  // [row, column] of the factor's 8 rows
 
 void draw_block(uint block, uint pair) {
     find_factor(block);
@@ -124,8 +127,9 @@ void draw_block(uint block, uint pair) {
                                  uvec2(params.seed_low, params.seed_high));
         for (uint j = 0u; j < 4u; ++j) {
             ivec2 both = nibble_noise(words[j]);
-            elements[8u * i + 2u * j] = both.x;
-            elements[8u * i + 2u * j + 1u] = both.y;
+            uint at = exact_index(8u * i + 2u * j, MOST_ELEMENTS - 1u);
+            elements[at] = both.x;
+            elements[at + 1u] = both.y;
         }
     }
     uint base = params.weight_words + pair * params.noise_words + words_before + 2u * left;
@@ -133,7 +137,8 @@ void draw_block(uint block, uint pair) {
         uint column = i / 2u;
         uint word = 0u;
         for (uint j = 0u; j < 4u; ++j)
-            word |= (uint(elements[(4u * (i % 2u) + j) * factor_rank + column]) & 0xFFu) << (8u * j);
+            word |= (uint(elements[exact_index((4u * (i % 2u) + j) * factor_rank + column, MOST_ELEMENTS)]) & 0xFFu)
+                    << (8u * j);
         scratch[base + column * (factor_rows / 4u) + i % 2u] = word;
     }
 }

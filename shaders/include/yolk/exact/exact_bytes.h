@@ -85,7 +85,7 @@ EXACT_FUNCTION uint byte_root_of_two(uint f) {
 // The whole part of 16 * 2^((logit + 128) / 16): at most 1,004,119, so that 256 of them fit 32 bits.
 EXACT_FUNCTION uint byte_power(int logit) {
     uint j = uint(logit + 128);
-    return byte_root_of_two(j & 15u) >> int(26u - (j >> 4));
+    return byte_root_of_two(j & 15u) >> int((26u - (j >> 4)) & 31u);
 }
 
 // The whole part of 16 log2(sum / 16), sum at least 16: the largest j with 2^(4 + j/16) <= sum. With the highest bit of
