@@ -21,8 +21,8 @@ YOLK_ENVIRONMENTS(YOLK_ORACLE_TYPE)
 }  // namespace oracle_environments
 #undef YOLK_ORACLE_TYPE
 
-/// Of states that are drawn: past what episodes reach, so that every term of the equations weighs, limits and walls are
-/// met, and episodes end.
+/// Drawn states lie within these, beyond those that episodes reach. So every term of the equations weighs, limits and
+/// walls are met, and episodes end.
 std::vector<std::array<float, 2>> ranges_of(std::string_view name) {
     static const std::map<std::string_view, std::vector<std::array<float, 2>>> kRanges{
         {"cartpole", {{-3, 3}, {-4, 4}, {-0.5F, 0.5F}, {-5, 5}}},

@@ -29,8 +29,8 @@ bool& is_said_elsewhere() {
     return is_said;
 }
 
-/// Of builds without MPI: the first rank may be of another build, which waits for this one. Else it has said the same,
-/// and a launcher that ends all when one fails spares the others' words.
+/// Builds without MPI ask this. The first rank may be another build, which waits for this one. If not, it has said the
+/// same, and a launcher that ends all ranks when one fails makes a second message needless.
 bool is_ended_by_launcher() {
     constexpr std::chrono::milliseconds kBetweenLooks{50};
     constexpr int kLooks = 60;

@@ -95,7 +95,7 @@ void print_learned(const tasks::Configuration& configuration, const tasks::Learn
         print_line("to continue, run the same command with --resume");
 }
 
-/// Of this rank, after all know that the settings of each are good.
+/// This rank's devices, opened after all ranks know that the settings of each are good.
 Result<std::vector<Device>> devices_to_learn_on(const Result<tasks::Configuration>& configuration,
                                                 const LearnFlags& flags) {
     const Result<void> good = configuration ? Result<void>() : Result<void>(configuration.error());

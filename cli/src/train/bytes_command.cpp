@@ -137,7 +137,7 @@ Command add_train_bytes_command(App& train) {
     command->add_option("--data", options.data, "The text to learn from")->type_name("FILE");
     add_byte_settings(*command, options.settings);
     add_number(*command, "--generations", options.generations, "Generations at most")->default_str("1000");
-    add_number(*command, "--minutes", options.minutes, "End after so many minutes; 0: no limit")->default_str("0");
+    add_number(*command, "--minutes", options.minutes, "Time limit in minutes; 0: none")->default_str("0");
     add_number(*command, "--evaluate-every", options.evaluate_every,
                "Generations between two scores of the held-out text; 0: only at the end")
         ->default_str("50");

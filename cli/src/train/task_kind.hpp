@@ -23,12 +23,12 @@ struct DataFlags {
 /// Those, and --set. `task` is TASK, which is known after parsing.
 void add_data_flags(App& train, DataFlags& flags, const std::string& task, std::vector<std::string>& sets);
 
-/// Of a file that describes a run (.toml), and of a data set: the configuration, with what else the call gives in it.
-/// Nothing for an environment.
+/// The configuration of a run over a data set, or of one that a .toml describes, with the call's flags applied. Nothing
+/// for an environment.
 [[nodiscard]] std::optional<Result<tasks::Configuration>> describe_run(const train::TrainOptions& given,
                                                                        const App& train,
                                                                        const std::vector<std::string>& sets);
-/// Of a file over an environment; --resume and --audit are of the call.
+/// The options that a .toml over an environment gives; --resume and --audit come from the call.
 [[nodiscard]] Result<train::TrainOptions> resolve_described(const tasks::Configuration& configuration,
                                                             const train::TrainOptions& given);
 /// As yolk.toml in the run's folder.
