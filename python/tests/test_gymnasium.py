@@ -50,6 +50,11 @@ def make(name="CartPole-v1", lanes=32, mode="NEXT_STEP", **how):
                               vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode[mode]})
 
 
+def test_all_devices_take_part_on_the_host():
+    run = yolk.train(make(lanes=8), device="all", population=16, generations=1, evaluation_episodes=1, max_steps=5)
+    assert len(run.devices) == sum(device.usable for device in yolk.devices())
+
+
 def test_cart_pole_is_learned_on_the_host():
     envs = gymnasium.make_vec("CartPole-v1", num_envs=64)
     run = yolk.train(envs, population=128, generations=6, stop_when_solved=False, seed=2, evaluation_episodes=20,

@@ -71,7 +71,7 @@ def listed() -> list[str]:
 def mistakes(run: yolk.Run, evolution: yolk.Evolution) -> None:
     """Is not called."""
     yolk.train("cartpole", populations=256)  # type: ignore[call-overload]
-    yolk.train("cartpole", generations=None)  # type: ignore[call-overload]
+    yolk.train("cartpole", generations="many")  # type: ignore[call-overload]
     run.polices  # type: ignore[attr-defined]
     evolution.tel([1.0])  # type: ignore[attr-defined]
     hidden.alon()  # type: ignore[attr-defined]

@@ -69,8 +69,11 @@ def train_bytes(data: str | os.PathLike[str] | None = None, *, out: str | os.Pat
     """
     if data is None:
         raise BadInput("A byte model needs a text to learn from: yolk.train(\"bytes\", data=FILE).")
-    owner = tempfile.TemporaryDirectory(prefix="yolk-bytes-") if out is None else None
-    folder = owner.name if owner else os.fspath(out)
+    owner = None
+    if out is None:
+        owner = tempfile.TemporaryDirectory(prefix="yolk-bytes-")
+        out = owner.name
+    folder = os.fspath(out)
     history = History()
 
     def tell(report: dict[str, Any]) -> bool | None:

@@ -26,6 +26,10 @@ class _Environments(Protocol):
 
 class _Train(Protocol[_Others]):
 
+    # A text of which the type checker knows only that it is a str is one of the other overloads', "bytes" too.
+    @overload
+    def __call__(self, task: Literal["bytes"], **settings: Any) -> BytesRun: ...  # type: ignore[overload-overlap]
+
     @overload
     def __call__(self, *, data: Any, **settings: Any) -> LearnedRun: ...
 
@@ -35,9 +39,6 @@ class _Train(Protocol[_Others]):
     @overload
     def __call__(self, task: Literal["digits", "fashion-mnist"], *_: _Others.args,
                  **settings: _Others.kwargs) -> LearnedRun: ...
-
-    @overload
-    def __call__(self, task: Literal["bytes"], **settings: Any) -> BytesRun: ...
 
     @overload
     def __call__(self, task: str | os.PathLike[str], *_: _Others.args,

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _core
 from ._bytes import with_bytes
-from ._devices import Chosen
+from ._devices import Chosen, devices
 from ._gymnasium.environment import VectorTask
 from ._history import History
 from ._learning import LearnedRun, is_learned, learn
@@ -158,7 +158,7 @@ _PROGRAM = ("program", "processes", "lanes", "program_seconds")
 def _count(device: Any) -> int:
     """Devices that are asked for."""
     if device == "all":
-        return max(1, len(_core.devices()))
+        return max(1, sum(one.usable for one in devices()))
     return len(device) if isinstance(device, (list, tuple)) else 1
 
 
@@ -288,12 +288,12 @@ def train(task: Any = "cartpole", *, population: int | None = None, generations:
         del settings["population"]  # the library's own
         if isinstance(found, VectorTask):
             settings["population"] = found.lanes
-    owner = None
-    if out is None:
-        if resume:
-            raise BadInput("resume=True needs `out`, the folder of the run to go on with.")
-        owner = tempfile.TemporaryDirectory(prefix="yolk-run-")
-    return _run(found, settings, owner.name if owner else os.fspath(out), owner, device, on_generation, progress)
+    if out is not None:
+        return _run(found, settings, os.fspath(out), None, device, on_generation, progress)
+    if resume:
+        raise BadInput("resume=True needs `out`, the folder of the run to go on with.")
+    owner = tempfile.TemporaryDirectory(prefix="yolk-run-")
+    return _run(found, settings, owner.name, owner, device, on_generation, progress)
 
 
 _LANES = 16  # environments that are stepped together where they are made here

@@ -153,7 +153,7 @@ nb::dict model_of(const std::string& file) {
     return all;
 }
 
-nb::object probabilities_of(const std::string& file, const Inputs& inputs) {
+FloatArray probabilities_of(const std::string& file, const Inputs& inputs) {
     const tasks::Model model = unwrap(tasks::load_model(file));
     const tasks::DataSet data = rows_of(inputs, {});
     const std::vector<float> made = unwrap(tasks::predict(model, data));
