@@ -2,9 +2,9 @@
 // The house strategy. Cold: a log-linear policy over all candidates whose exact natural gradient is the damped
 // regression of posterior_search, with a Matern residual, both fitted by evidence, and beside it a Matern process that
 // takes nothing for log-linear; first the candidates that it is least certain of, then the largest sum of both
-// log expected improvements, every third step among the best one's neighbours. With a prior over devices: a regression
-// that begins from the devices' mean and factors, alone, and a guard that begins a cold search where the prior does not
-// predict, or brings nothing any more.
+// log expected improvements, every third step among the best one's neighbours. With a prior over devices, a regression
+// that begins from the devices' mean and factors takes turns with the cold search, as far as it predicts better. Both
+// learn every measurement.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "failure_odds.hpp"
-#include "guard.hpp"
 #include "hedged_search.hpp"
 #include "natural_constants.hpp"
 #include "posterior_search.hpp"
+#include "prior_turns.hpp"
 #include "strategies.hpp"
 
 namespace yolk::autotune {
@@ -73,58 +73,45 @@ PosteriorOptions warm_options(const DevicePrior& prior) {
             .fit_at = {kFitAt.begin(), kFitAt.end()}};
 }
 
+/// The prior's share of the turns at first. One recording does not say how devices differ.
+double first_share(const DevicePrior& prior) {
+    constexpr double kOfOne = 0.33;
+    constexpr double kOfSeveral = 0.95;
+    return prior.factors.empty() ? kOfOne : kOfSeveral;
+}
+
 class Natural final : public Strategy {
    public:
     explicit Natural(StrategyContext context)
         : context_(std::move(context)), random_(context_.random), cold_(cold_search()) {
         if (context_.prior == nullptr) return;
         warm_.emplace(regression(warm_options(*context_.prior)));
-        guard_.emplace(context_.prior->residual_deviation);
+        turns_.emplace(first_share(*context_.prior));
     }
 
     std::optional<std::size_t> propose() override {
-        cold_turn_ = false;
-        if (!warm_) return propose_cold();
+        warm_turn_ = false;
+        if (!warm_) return propose_cold(cold_.count(), context_.settings.natural_first);
         const std::vector<std::size_t>& portfolio = context_.prior->portfolio;
         for (std::size_t k = 0; k < portfolio_size(); ++k) {
             if (!context_.history->known(portfolio[k])) return portfolio[k];
         }
-        if (guard_->trust() == Trust::Full) return warm_->propose(*context_.candidates, natural::kLocalEvery);
-        if (!begun_anew_) {
-            // What the prior chose is no fair sample, and its best one a poor place to climb from: begin anew, as if
-            // without a prior. (Going on with its measurements ended .12 below that on a surface whose optimum is a
-            // lone needle.)
-            begun_anew_ = true;
-            cold_ = cold_search();
-        }
-        if (guard_->trust() == Trust::None) {
-            warm_.reset();
-            return propose_cold();
-        }
-        cold_turn_ = warm_turns_ >= cold_.count();
-        if (cold_turn_) return propose_cold();
-        return warm_->propose(*context_.candidates, natural::kLocalEvery);
+        warm_turn_ = turns_->next();
+        if (warm_turn_) return warm_->propose(*context_.candidates, natural::kLocalEvery);
+        return propose_cold(cold_turns_++, natural::kFirstBesidePrior);
     }
 
     void told(std::size_t candidate) override {
         const double value = log_costs_.add(context_.history->cost(candidate));
-        if (warm_) learn_warm(candidate, value);
-        if (!begun_anew_ || !warm_ || cold_turn_) cold_.add(candidate, value);
-        cold_turn_ = false;
+        if (warm_turn_) {
+            turns_->measured(warm_->first().log_density(candidate, value), cold_.first().log_density(candidate, value));
+        }
+        if (warm_) warm_->add(candidate, value);
+        cold_.add(candidate, value);
+        warm_turn_ = false;
     }
 
    private:
-    void learn_warm(std::size_t candidate, double value) {
-        if (cold_turn_ || warm_->count() < portfolio_size()) {
-            guard_->found(value, /*by_prior=*/!cold_turn_);
-        } else {
-            warm_turns_ += begun_anew_ ? 1U : 0U;
-            guard_->measured(value, warm_->first().log_density(candidate, value),
-                             cold_.first().log_density(candidate, value));
-        }
-        warm_->add(candidate, value);
-        guard_->scaled(warm_->first().moments().deviation);
-    }
     [[nodiscard]] std::size_t portfolio_size() const {
         return std::min(natural::kMostOfPortfolio, context_.prior->portfolio.size());
     }
@@ -133,12 +120,12 @@ class Natural final : public Strategy {
                                                  algebra_of(context_));
     }
     [[nodiscard]] HedgedSearch cold_search() {
-        drawn_.clear();
         for (std::size_t i = 0; i < kDrawn; ++i) drawn_.push_back(random_.below(context_.candidates->size()));
         return HedgedSearch(regression(cold_options()), regression(process_options()));
     }
-    [[nodiscard]] std::optional<std::size_t> propose_cold() {
-        if (cold_.count() < context_.settings.natural_first) return least_certain();
+    /// `turn`: of the cold search's; `first` of them choose what it is least certain of.
+    [[nodiscard]] std::optional<std::size_t> propose_cold(std::size_t turn, std::size_t first) {
+        if (turn < first) return least_certain();
         return cold_.propose(*context_.candidates, natural::kLocalEvery);
     }
     /// Of some that are drawn, so that seeds differ: a greedy D-optimal design (each step multiplies the determinant of
@@ -157,13 +144,11 @@ class Natural final : public Strategy {
     Random random_;
     std::vector<std::size_t> drawn_;  ///< for the first measurements of the cold search
     LogCosts log_costs_;
-    /// Until the prior is doubted, only to be compared with; then a search of its own, which learns what it proposes.
     HedgedSearch cold_;
-    std::optional<HedgedSearch> warm_;  ///< none without a prior, and after the guard gave up on it
-    std::optional<Guard> guard_;
-    bool begun_anew_ = false;
-    bool cold_turn_ = false;  ///< what is being measured was proposed by the cold search, the prior still has turns
-    std::size_t warm_turns_ = 0;
+    std::optional<HedgedSearch> warm_;  ///< with a prior
+    std::optional<PriorTurns> turns_;   ///< with a prior
+    bool warm_turn_ = false;            ///< what is being measured was proposed by the prior's search
+    std::size_t cold_turns_ = 0;        ///< with a prior
 };
 
 }  // namespace
