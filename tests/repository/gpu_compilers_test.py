@@ -232,6 +232,16 @@ class Page(Folder):
         page = self.page(GOOD, shapes="softmax rows=9 columns=3\n")
         self.assertIn("| [softmax](kernels/softmax.md) | 50 % |", page)
 
+    def test_operations_with_all_waves_are_a_sentence(self):
+        page = self.page(GOOD | {"waves": 16}, shapes="softmax rows=9 columns=3\n")
+        self.assertIn("\nEvery pipeline has all waves, on each GPU that reports them: [softmax](kernels/softmax.md).\n", page)
+        self.assertNotIn("| [softmax]", page)
+        page = self.page(GOOD | {"waves": 16, "scratch_bytes": 8}, shapes="softmax rows=9 columns=3\n")
+        self.assertIn("| [softmax](kernels/softmax.md) | 100 % scratch |", page)
+        page = self.page(GOOD | {"waves": 16}, shapes=f"{SOFTMAX}\n")
+        self.assertIn("| [softmax](kernels/softmax.md) | 25 % → 100 % |", page)
+        self.assertNotIn("Every pipeline has", page)
+
     def test_only_defaults_are_shown_and_nothing_that_was_refused(self):
         self.assertNotIn("7777", self.figures(GOOD, GOOD | {"default": False, "registers": 7777}))
         self.assertIn("7777", self.figures(GOOD, GOOD | {"registers": 7777}))

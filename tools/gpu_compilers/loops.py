@@ -122,20 +122,24 @@ def cells(row):
 
 
 def table(plans, before, after):
-    rows = [HEAD]
+    names = {}  # of plans, by what their rows tell
     targets = list(dict.fromkeys(target for target, _, _ in after))
     for shape, patterns in plans:
         for pattern in patterns:
-            for i, target in enumerate(targets):
+            rows = []
+            for target in targets:
                 key = target, shape, pattern
                 if key not in after:
                     raise BadInput(f"{target}: {shape} | {pattern} was not counted: tools/gpu-check --loops-of-plans --write")
                 new = cells(after[key])
                 old = cells(before[key]) if key in before else ["·"] * len(new)
                 told = [b if a == b else f"{a} → {b}" for a, b in zip(old, new)]
-                name = f"{shape}{f': `{pattern}`' if len(patterns) > 1 else ''}" if i == 0 else ""
-                rows.append(f"| {name} | {target} | " + " | ".join(told) + " |")
-    return "\n".join(rows)
+                rows.append(f" | {target} | " + " | ".join(told) + " |")
+            names.setdefault((f": `{pattern}`" if len(patterns) > 1 else "", *rows), []).append(shape)
+    lines = [HEAD]
+    for (of_pattern, first, *others), shapes in names.items():
+        lines += [f"| {'; '.join(shapes)}{of_pattern}{first}", *("| " + row for row in others)]
+    return "\n".join(lines)
 
 
 def section(plans_path, before_path, after_path):

@@ -138,15 +138,20 @@ def least_share(lines):
 # ---- Tables
 
 def overview(shapes, targets, before, after):
-    """A row for each operation."""
+    """A sentence on the operations with all waves, and a row for each other one."""
     of_operation = defaultdict(list)
     for shape in shapes:
         of_operation[shape.split()[0]].append(shape)
-    rows = ["| operation | " + " | ".join(targets) + " |", "|---|" + "---|" * len(targets)]
+    full, rows = [], ["| operation | " + " | ".join(targets) + " |", "|---|" + "---|" * len(targets)]
     for operation, its in of_operation.items():
         told = [change(*(lines_of(figures, target, its) for figures in (before, after))) for target in targets]
-        rows.append(f"| [{operation}](kernels/{operation}.md) | " + " | ".join(told) + " |")
-    return "\n".join(rows)
+        link = f"[{operation}](kernels/{operation}.md)"
+        if "100 %" in told and set(told) <= {"100 %", "–"}:
+            full.append(link)
+        else:
+            rows.append(f"| {link} | " + " | ".join(told) + " |")
+    sentence = "Every pipeline has all waves, on each GPU that reports them: " + ", ".join(full) + "."
+    return "\n\n".join([sentence] * bool(full) + ["\n".join(rows)] * (len(rows) > 2))
 
 
 def lines_of(figures, target, shapes):
