@@ -168,6 +168,29 @@ DerivativeCase refused_case(DerivativeCase of, std::string message) {
 
 using In = std::span<const Traced>;
 
+/// Compositions of operations, each by the name of the one that decides how near a batch comes.
+void add_window_cases(std::vector<DerivativeCase>& all) {
+    all.push_back(noted(traced_case("linear", {tensor({2, 8}), tensor({4, 3, 2})},
+                                    [](In in) {
+                                        const Window window{.size = {2, 2}, .stride = {2, 1}, .padding = {1, 0}};
+                                        return TracedValues{convolution(in[0], in[1], window)};
+                                    }),
+                        "a convolution"));
+    all.push_back(noted(traced_case("linear", {tensor({1, 2}), tensor({2, 5, 1})},
+                                    [](In in) {
+                                        const Window window{.size = {2}, .dilation = {2}};
+                                        return TracedValues{convolution(in[0], in[1], window)};
+                                    }),
+                        "a convolution of one dimension"));
+    const Window overlapping{.size = {3, 2}, .stride = {1, 1}, .padding = {2, 1}};
+    all.push_back(noted(
+        traced_case("max", {tensor({3, 2, 2})}, [=](In in) { return TracedValues{max_pool(in[0], overlapping)}; }),
+        "a pooling"));
+    all.push_back(noted(
+        traced_case("mean", {tensor({3, 2, 2})}, [=](In in) { return TracedValues{mean_pool(in[0], overlapping)}; }),
+        "a pooling"));
+}
+
 TracedValues cubed(In in) {
     return while_loop(
         TracedValues{Traced(0.0), Traced(1.0), in[0]}, [](In carry) { return less(carry[0], 3.0); },
@@ -301,6 +324,7 @@ std::vector<DerivativeCase> derivative_cases() {
     add_reduction_cases(all);
     add_rearranging_cases(all);
     add_matrix_cases(all);
+    add_window_cases(all);
     add_choice_cases(all);
     add_list_cases(all);
     add_body_cases(all);
