@@ -46,6 +46,7 @@ constexpr WindowCase kWindowCases[] = {
     {1, 7, 5, 3, 3, 2, 1, 1, 4},  {3, 8, 8, 4, 2, 2, 0, 1, 8}, {1, 3, 4, 5, 3, 1, 2, 1, 2},
     {2, 11, 9, 2, 3, 2, 3, 2, 3}, {1, 5, 5, 8, 5, 1, 0, 1, 7}, {1, 2, 2, 3, 3, 3, 1, 1, 1},
     {2, 6, 4, 1, 1, 2, 0, 1, 3},  {2, 4, 6, 4, 1, 1, 0, 1, 4}, {1, 13, 13, 3, 7, 4, 5, 1, 2},
+    {2, 9, 8, 3, 4, 3, 2, 1, 2},
 };
 
 /// What is at one place: visit(row of the image, column, element of the window), -1 outside of the image.
