@@ -157,8 +157,8 @@ Result<Seen> seen_of(std::string_view operation, const Traced& x, const Window& 
 
 Traced refused_window(Error error, const Traced& x) { return refuse(std::move(error), std::span(&x, 1))[0]; }
 
-/// One element after the other by `join`; of large windows all at once by `reduce`, which is made for long rows: on
-/// lavapipe four elements take it 62 ms where three maxima take 11 (64 members, 2,304 places, 8 channels).
+/// One element after the other by `join`; of large windows all at once by `reduce`, which is made for long rows
+/// (docs/adr/0062-a-convolution-is-a-gather-and-a-layer.md).
 template <class Join, class Reduce>
 Traced pooled(std::string_view operation, const Traced& x, Window window, double fill, Join join, Reduce reduce,
               const Line& line) {
