@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs over data sets and of files that describe runs, as a user makes them.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -37,6 +38,70 @@ class learn_command : public InFolder {
         return run(all, driver);
     }
 };
+
+/// A grey image of 6 x 5 with a bar.
+std::string bar_image(bool is_down, int at, int noise) {
+    std::string image = "P5\n5 6\n255\n";
+    for (int y = 0; y < 6; ++y) {
+        for (int x = 0; x < 5; ++x) {
+            const bool is_bar = is_down ? x == at % 5 : y == at % 6;
+            image.push_back(static_cast<char>(is_bar ? 120 : (y * 31 + x * 17 + noise * 7) % 40));
+        }
+    }
+    return image;
+}
+
+TEST_F(learn_command, learns_images_by_convolutions) {
+    for (int i = 0; i < 120; ++i) {
+        const std::filesystem::path path =
+            folder_ / "bars" / (i % 2 == 0 ? "down" : "across") / fmt::format("{}.pgm", i);
+        std::filesystem::create_directories(path.parent_path());
+        std::ofstream(path, std::ios::binary) << bar_image(i % 2 == 0, i / 2, i);
+    }
+    const auto learn_bars = [&](std::vector<std::string> more, const char* driver = kLavapipe) {
+        std::vector<std::string> all{"train", at("bars"), "--population", "64",     "--batch",
+                                     "64",    "--lr",     "0.1",          "--json", "--quiet"};
+        all.insert(all.end(), more.begin(), more.end());
+        return run(all, driver);
+    };
+    const std::vector<std::string> network{"--conv",       "4x3p1,max2", "--set", "network.hidden=[]",
+                                           "--activation", "tanh"};
+    std::vector<std::string> forty = network;
+    forty.insert(forty.end(), {"--generations", "40", "--out", at("images")});
+    const Ran trained = learn_bars(forty);
+    ASSERT_EQ(trained.code, 0) << trained.err;
+    EXPECT_GE(trained.last()["test"]["accuracy"], 0.9);
+    const Ran judged = run({"eval", at("images/model.safetensors"), "--json"});
+    EXPECT_EQ(judged.last()["test"], trained.last()["test"]) << judged.err;
+    EXPECT_THAT(read_text(at("images/yolk.toml")), HasSubstr("\nconv = [\"4x3p1\", \"max2\"]"));
+
+    // The same run from its file, on another driver.
+    const Ran again =
+        run({"train", at("images/yolk.toml"), "--generations", "3", "--out", at("again"), "--json", "--quiet"});
+    const Ran other =
+        run({"train", at("images/yolk.toml"), "--generations", "3", "--out", at("other"), "--json", "--quiet"},
+            kSwiftShader);
+    ASSERT_EQ(again.code, 0) << again.err;
+    ASSERT_EQ(other.code, 0) << other.err;
+    EXPECT_EQ(again.last()["state_hash"], other.last()["state_hash"]);
+
+    std::filesystem::create_directories(folder_ / "new");
+    std::ofstream(at("new/a.pgm"), std::ios::binary) << bar_image(true, 3, 1);
+    std::ofstream(at("new/b.pgm"), std::ios::binary) << bar_image(false, 2, 5);
+    const Ran predicted = run({"predict", at("images/model.safetensors"), at("new")});
+    ASSERT_EQ(predicted.code, 0) << predicted.err;
+    EXPECT_THAT(predicted.out, HasSubstr("label,probability\ndown,"));
+    EXPECT_THAT(predicted.out, HasSubstr("\nacross,"));
+
+    EXPECT_THAT(learn_bars({"--conv", "4x7"}).err,
+                HasSubstr("'4x7' needs an image of at least 7 x 7, and the one that"));
+    EXPECT_THAT(learn_bars({"--conv", "4x3s0"}).err, HasSubstr("stride of 0"));
+    EXPECT_THAT(learn_bars({"--conv", "4x3x3"}).err,
+                HasSubstr("--conv: 'network.conv': '4x3x3' is no layer over images"));
+    EXPECT_THAT(train({"--conv", "4x3"}).err, HasSubstr("have [2] inputs. Images come from IDX files"));
+    std::ofstream(at("bars/down/large.pgm"), std::ios::binary) << "P5\n1 1\n255\n0";
+    EXPECT_THAT(learn_bars({"--conv", "4x3"}).err, HasSubstr("all images need one size"));
+}
 
 TEST_F(learn_command, learns_judges_predicts_and_replays) {
     const Ran trained = train({"--generations", "120", "--out", at("run")});

@@ -168,6 +168,21 @@ DerivativeCase refused_case(DerivativeCase of, std::string message) {
 
 using In = std::span<const Traced>;
 
+/// Each by the name of the operation that decides how near a batch comes.
+void add_window_cases(std::vector<DerivativeCase>& all) {
+    const auto add = [&](const char* name, std::vector<ValueType> inputs, std::function<Traced(In)> function) {
+        all.push_back(traced_case(name, std::move(inputs), [=](In in) { return TracedValues{function(in)}; }));
+        all.back().note = "under a window";
+    };
+    const Window uneven{.size = {2, 2}, .stride = {2, 1}, .padding = {1, 0}}, apart{.size = {2}, .dilation = {2}};
+    const Window wide{.size = {3, 2}, .stride = {1, 1}, .padding = {2, 1}};
+    add("linear", {tensor({2, 8}), tensor({4, 3, 2})}, [=](In in) { return convolution(in[0], in[1], uneven); });
+    add("linear", {tensor({1, 2}), tensor({2, 5, 1})}, [=](In in) { return convolution(in[0], in[1], apart); });
+    add("max", {tensor({3, 2, 2})}, [=](In in) { return max_pool(in[0], wide); });
+    add("mean", {tensor({3, 2, 2})}, [=](In in) { return mean_pool(in[0], wide); });
+    add("max", {tensor({4, 5, 1})}, [](In in) { return max_pool(in[0], {.size = {4, 5}}); });
+}
+
 TracedValues cubed(In in) {
     return while_loop(
         TracedValues{Traced(0.0), Traced(1.0), in[0]}, [](In carry) { return less(carry[0], 3.0); },
@@ -301,6 +316,7 @@ std::vector<DerivativeCase> derivative_cases() {
     add_reduction_cases(all);
     add_rearranging_cases(all);
     add_matrix_cases(all);
+    add_window_cases(all);
     add_choice_cases(all);
     add_list_cases(all);
     add_body_cases(all);

@@ -44,6 +44,17 @@ def _scattered(x, at, values, axis, add):
     return result
 
 
+def _windows(x, size, stride, padding, dilation, fill):
+    """x [rows, height, width, channels] under a square window: [rows, places, places, elements, channels]."""
+    around = ((0, 0), (padding, padding), (padding, padding), (0, 0))
+    x = np.pad(x.astype(np.float64), around, constant_values=fill)
+    reach = dilation * (size - 1) + 1
+    down, across = ((extent - reach) // stride + 1 for extent in x.shape[1:3])
+    parts = [x[:, a * dilation:a * dilation + stride * (down - 1) + 1:stride,
+               b * dilation:b * dilation + stride * (across - 1) + 1:stride] for a in range(size) for b in range(size)]
+    return np.stack(parts, axis=3)
+
+
 UNARY = {
     "relu": lambda x: np.maximum(x, 0), "silu": lambda x: x / (1 + np.exp(-x)), "tanh": np.tanh,
     "gelu": lambda x: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
@@ -163,9 +174,36 @@ def move_cases(n):
     }
 
 
+def window_cases(n):
+    """Images of n + 3 by 7 with up to five channels, and one row.
+
+    A convolution has at most 45 terms of size .64 on average, each rounded by 2^-24 of the sum by then: 5e-5."""
+    channels = 1 + n % 5
+    image, found = numbers(2, n + 3, 7, channels), {}
+    for size, stride, padding, dilation in ((1, 1, 0, 1), (3, 1, 1, 1), (2, 2, 0, 1), (3, 2, 2, 1), (2, 3, 1, 2)):
+        sides = {"size": [size] * 2, "stride": [stride] * 2, "padding": [padding] * 2, "dilation": [dilation] * 2}
+        weight = numbers(5, size * size * channels)
+        want = lambda fill=0.0, by=(size, stride, padding, dilation): _windows(image, *by, fill)  # noqa: E731
+        flat = lambda want=want: want().reshape(*want().shape[:3], -1)  # noqa: E731
+        name = f"{size} {stride} {padding} {dilation}"
+        found |= {
+            f"patches {name}": (lambda s=sides: ops.patches(image, **s), flat, 0),
+            f"convolution {name}": (lambda s=sides, w=weight: ops.convolution(w, image, **s),
+                                    lambda f=flat, w=weight: f() @ w.astype(np.float64).T, 5e-5),
+            f"max_pool {name}": (lambda s=sides: ops.max_pool(image, **s), lambda w=want: w(-np.inf).max(3), 0),
+            f"mean_pool {name}": (lambda s=sides: ops.mean_pool(image, **s), lambda w=want: w().mean(3), 1e-6),
+        }
+    row = numbers(9, 2)
+    found["patches of a row"] = (lambda: ops.patches(row, [3], [2]),
+                                 lambda: np.stack([row[0:7:2], row[1:8:2], row[2:9:2]], 1).reshape(4, 6), 0)
+    found["max_pool's stride"] = (lambda: ops.max_pool(row, [4]), lambda: row[:8].reshape(2, 4, 2).max(1), 0)
+    return found
+
+
 def cases(n):
     """{name: (what yolk gives, what NumPy gives, tolerance)}, each to be called; n: the size of most axes."""
-    return element_cases(n) | product_cases(n) | row_cases(n) | move_cases(n) | evolution_cases.cases(n)
+    return (element_cases(n) | product_cases(n) | row_cases(n) | move_cases(n) | window_cases(n)
+            | evolution_cases.cases(n))
 
 
 def random_results(n):

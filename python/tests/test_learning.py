@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import json
 import os
 
 import numpy as np
@@ -36,6 +37,44 @@ def test_arrays_are_learned():
         run.model.evaluate(x[:1], ["strange"])
 
 
+def bars(rows=240):
+    """Images of 6 x 5 with a bar down or across."""
+    x = np.random.default_rng(5).random((rows, 6, 5)).astype(np.float32) * .3
+    for i in range(rows):
+        x[i, :, i // 2 % 5] += i % 2
+        x[i, i // 2 % 6] += 1 - i % 2
+    return x, np.where(np.arange(rows) % 2, "down", "across")
+
+
+def test_images_are_learned_by_convolutions(tmp_path):
+    settings = {**SMALL, "hidden": [], "conv": ["4x3p1", "max2"], "generations": 40}
+    run = yolk.train(data=bars(), out=tmp_path / "run", **settings)
+    assert run.accuracy >= 0.9
+    assert run.model.conv == ["4x3p1", "max2"] and run.model.hidden == []
+    shapes = {name: value.shape for name, value in run.model.parameters.items()}
+    assert shapes == {"layer0.weight": (4, 9), "layer0.bias": (4,), "layer1.weight": (2, 24), "layer1.bias": (2,)}
+    x, y = bars(7)
+    assert run.model.probabilities(x).shape == (7, 2)
+    in_one = yolk.train(data=bars(), **{**settings, "conv": "4x3p1,max2", "generations": 3})
+    assert in_one.history[2]["unperturbed"] == run.history[2]["unperturbed"]
+    # The network, from its parameters.
+    weights = run.model.parameters
+    rows = (x - stored(run, "input.mean")) * stored(run, "input.scale")
+    image = yolk.ops.convolution(weights["layer0.weight"], rows[..., None], [3, 3], padding=[1, 1])
+    image = yolk.ops.max_pool(np.tanh(image.numpy() + weights["layer0.bias"]), [2, 2]).numpy().reshape(7, -1)
+    logits = image @ weights["layer1.weight"].T + weights["layer1.bias"]
+    powers = np.exp(logits - logits.max(1, keepdims=True))
+    np.testing.assert_allclose(run.model.probabilities(x), powers / powers.sum(1, keepdims=True), atol=1e-4)
+
+
+def stored(run, name):
+    """A tensor of the model's file, in the shape of a row."""
+    safetensors = open(run.model.file, "rb").read()
+    size = int.from_bytes(safetensors[:8], "little")
+    begin, end = json.loads(safetensors[8:8 + size])[name]["data_offsets"]
+    return np.frombuffer(safetensors[8 + size + begin:8 + size + end], np.float32).reshape(run.model.shape)
+
+
 def test_a_file_gives_what_its_rows_give(tmp_path):
     x, y = rings(90)
     file = tmp_path / "rings.csv"
@@ -58,6 +97,10 @@ def test_a_file_gives_what_its_rows_give(tmp_path):
     ({"data": rings(30), "episodes": 2}, "runs over an environment"),
     ({"data": rings(30), "hang_seconds": 3.0}, "runs over an environment"),
     ({"data": rings(30), "set": {"serch.lr": 1}}, "there is no setting 'serch.lr'"),
+    ({"data": bars(24), "conv": ["8x7"]}, "'8x7' needs an image of at least 7 x 7, and the one that comes to it is 6 x 5"),
+    ({"data": bars(24), "conv": ["8y7"]}, "'8y7' is no layer over images"),
+    ({"data": rings(30), "conv": ["8x3"]}, r"have \[2\] inputs. Images come from"),
+    ({"task": "cartpole", "conv": "8x3"}, "runs over a data set"),
     ({"task": "cartpole", "batch": 3}, "runs over a data set"),
 ])
 def test_bad_input(wrong, message):

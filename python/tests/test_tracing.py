@@ -77,6 +77,7 @@ def test_an_error_is_raised_at_its_line():
     (lambda x: yolk.concatenate([x, x], axis=4), "axis=4"),
     (lambda x: yolk.reshape(x, [7]), "reshape(x, [7])"),
     (lambda x: x[5], "x[5]"),
+    (lambda x: yolk.max_pool(x, [2, 2]), "max_pool(x, [2, 2])"),
     (lambda x: x[{}], "x[{}]"),
     (lambda x: x + None, "x + None"),
     (lambda x: yolk.matmul(x, np.ones((2, 2))), "np.ones((2, 2))"),

@@ -23,7 +23,9 @@ class Model:
     """A network that has learned a data set: `model(x)` gives labels, `model.probabilities(x)` all of them.
 
     classes     the labels that it knows
-    parameters  `layer0.weight` float32 [out, in], `layer0.bias` float32 [out], ...; copies
+    conv        the layers over images, as `yolk.train` takes them
+    parameters  `layer0.weight` float32 [out, in], `layer0.bias` float32 [out], ...; copies. Columns of a convolution's
+                weight are [size, size, channels]
     """
 
     def __init__(self, file: str | os.PathLike[str]) -> None:
@@ -34,6 +36,7 @@ class Model:
         self.shape: tuple[int, ...] = tuple(found["shape"])
         self.columns: list[str] = found["columns"]
         self.classes: list[str] = found["classes"]
+        self.conv: list[str] = found["conv"]
         self.hidden: list[int] = found["hidden"]
         self.activation: str = found["activation"]
         self.generations: int = found["generations"]

@@ -192,7 +192,7 @@ def _run(task: _Task | VectorTask, settings: dict[str, Any], folder: str, owner:
 _OF_THE_KIND = ("generations", "sigma", "learning_rate", "learning_rate_decay", "optimizer", "checkpoint_every")
 # Of runs over a data set alone.
 _OF_DATA = ("label", "labels", "header", "test", "held_out", "held_out_every", "batch", "balance", "standardize",
-            "activation", "gradient", "gradient_lr")
+            "conv", "activation", "gradient", "gradient_lr")
 
 
 def _given(settings: dict[str, Any]) -> dict[str, Any]:
@@ -219,8 +219,8 @@ def train(task: Any = "cartpole", *, population: int | None = None, generations:
           labels: str | os.PathLike[str] | None = None, header: bool | None = None,
           test: float | str | os.PathLike[str] | None = None, held_out: float | None = None,
           held_out_every: int | None = None, batch: int | None = None, balance: bool | None = None,
-          standardize: bool | None = None, activation: str | None = None, gradient: str | None = None,
-          gradient_lr: float | None = None, set: dict[str, Any] | None = None) -> Run | LearnedRun:
+          standardize: bool | None = None, conv: str | Sequence[str] | None = None, activation: str | None = None,
+          gradient: str | None = None, gradient_lr: float | None = None, set: dict[str, Any] | None = None) -> Run | LearnedRun:
     """Trains by EGGROLL (low-rank evolution strategies): a policy, whole episodes of the population on the device; or a
     network for a data set, whose rows are in batches (docs/data.md).
 
@@ -256,8 +256,8 @@ def train(task: Any = "cartpole", *, population: int | None = None, generations:
                          the device computes for one while the host steps the other
     program              a command that steps environments, in place of `task` (docs/host_environments.md): `processes` of
                          it per device, `lanes` each (0: enough for all members), `program_seconds` for each answer
-    label, labels, header, test, held_out, held_out_every, batch, balance, standardize, activation, gradient, gradient_lr
-                         of a data set (docs/data.md); set: settings of yolk.toml by name, such as {"search.lr": 0.1}
+    label, labels, header, test, held_out, held_out_every, batch, balance, standardize, conv, activation, gradient,
+    gradient_lr          of a data set (docs/data.md); set: settings of yolk.toml by name, such as {"search.lr": 0.1}
 
     Returns a `yolk.Run`, or a `yolk.LearnedRun` of a data set. Raises BadInput for settings outside their limits and
     unknown tasks, Unsupported for a device that cannot be exact, Failed where no score is finite. Ctrl-C saves what was

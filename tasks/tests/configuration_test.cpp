@@ -21,12 +21,16 @@ void expect_refused(const std::string& text, std::initializer_list<const char*> 
 TEST(configuration_file, data_and_environment) {
     ASSERT_OK_AND_ASSIGN(const Configuration data,
                          parse("version = 1\n[data]\nsource = \"a.csv\"\ntest = \"b.csv\"\nheader = true\n[network]\n"
-                               "hidden = [8, 4]\nactivation = \"tanh\"\n[search]\nlr = 1\noptimizer = \"momentum\"\n"
+                               "hidden = [8, 4]\nconv = [\"8x3p1\", \"max2\"]\nactivation = \"tanh\"\n[search]\nlr = "
+                               "1\noptimizer = \"momentum\"\n"
                                "freeze = [\"layer0.bias\"]\n"));
     EXPECT_EQ(data.kind, RunKind::Data);
     EXPECT_EQ(data.learn.test_source, "b.csv");
     EXPECT_EQ(data.learn.data.header, true);
     EXPECT_EQ(data.learn.network.hidden, (std::vector<std::uint32_t>{8, 4}));
+    ASSERT_EQ(data.learn.network.image_layers.size(), 2U);
+    EXPECT_EQ(data.learn.network.image_layers[0], (ImageLayer{.channels = 8, .padding = 1}));
+    EXPECT_EQ(to_string(data.learn.network.image_layers[1]), "max2");
     EXPECT_EQ(data.learn.network.activation, Activation::Tanh);
     EXPECT_EQ(data.learn.evolution.learning_rate, 1.0F);
     EXPECT_EQ(data.learn.evolution.optimizer, OptimizerRule::Momentum);
@@ -45,6 +49,7 @@ TEST(configuration_file, is_written_as_it_is_read) {
         Configuration configuration{.kind = kind};
         configuration.learn.source = "a \"b\"\\c.csv";
         configuration.learn.data.header = false;
+        configuration.learn.network.image_layers = {{.channels = 8, .stride = 2}, {.channels = 3, .size = 1}};
         configuration.learn.gradient = hyper::GradientOptions{.rule = OptimizerRule::Sgd, .learning_rate = 0.1F};
         configuration.learn.evolution.sigma = configuration.train.evolution.sigma = 0.3F;
         const std::string text = to_toml(configuration);
@@ -61,12 +66,14 @@ TEST(configuration_file, overrides) {
     const std::string text = "version = 1\n[data]\nsource = \"digits\"\n";
     ASSERT_OK_AND_ASSIGN(const Configuration set, parse(text, {{"search.lr", "0.5", "--set"},
                                                                {"hidden", "8,4", "--hidden"},
+                                                               {"conv", "8x3,max2", "--conv"},
                                                                {"source", "my file.csv", "--set"},
                                                                {"gradient_lr", "0.25", "--gradient-lr"},
                                                                {"gradient", "adam", "--gradient"},
                                                                {"balance", "true", "--balance"}}));
     EXPECT_EQ(set.learn.evolution.learning_rate, 0.5F);
     EXPECT_EQ(set.learn.network.hidden, (std::vector<std::uint32_t>{8, 4}));
+    EXPECT_EQ(set.learn.network.image_layers.size(), 2U);
     EXPECT_EQ(set.learn.source, "my file.csv");
     EXPECT_EQ(set.learn.gradient->learning_rate, 0.25F);
     EXPECT_TRUE(set.learn.balance);
@@ -102,6 +109,11 @@ TEST(configuration_file, bad_ones_have_a_line) {
     expect_refused("version = 1\n[data]\n[search]\nsigma = -1\n", {"'y.toml'", "Sigma is -1"});
     expect_refused("version = 1\n[data]\n[network]\nhidden = [1, \"a\"]\n",
                    {"line 4: 'network.hidden': 'a' is no whole number"});
+    expect_refused("version = 1\n[data]\n[network]\nconv = [\"8x3\", \"8y3\"]\n",
+                   {"'y.toml', line 4: 'network.conv': '8y3' is no layer over images"});
+    expect_refused("version = 1\n[data]\n[network]\nconv = \"8x3s0\"\n", {"'y.toml'", "'8x3s0'", "stride of 0"});
+    expect_refused("version = 1\n[environment]\n[network]\nconv = \"8x3\"\n",
+                   {"line 4: 'network.conv' is of runs over a data set"});
     expect_refused("version = 1\nsearch = 3\n[data]\n", {"line 2: 'search' must be a table"});
 }
 

@@ -41,6 +41,13 @@ void add_data_flags(App& train, DataFlags& flags, const std::string& task, std::
         train.add_flag("--balance", flags.balance, "Data: each class counts the same in the loss");
         train.add_flag("--standardize,!--no-standardize", flags.standardize,
                        "Data: inputs get mean 0 and variance 1 (the default), or stay as they are");
+        train
+            .add_option(
+                "--conv", flags.conv,
+                "Data: layers over images, such as 8x3,max2,16x3s2p1: convolutions (channels x size, s stride, p "
+                "padding) and poolings (max, mean)")
+            ->type_name("LAYERS")
+            ->default_str("none");
         train.add_option("--activation", flags.activation, "Data: relu, tanh, gelu or silu")->default_str("relu");
         train.add_option("--gradient", flags.gradient, "Data: by derivatives, to compare: adam, momentum or sgd");
         add_number(train, "--gradient-lr", flags.gradient_lr, "Data: learning rate of the derivatives")

@@ -14,7 +14,7 @@ namespace yolk::cli {
 
 /// Settings of runs over data sets; they are read from the call (overrides_of), and are here to be known and explained.
 struct DataFlags {
-    std::string label, labels, test, activation, gradient;
+    std::string label, labels, test, conv, activation, gradient;
     double held_out = 0.0;
     float gradient_lr = 0.0F;
     std::uint32_t batch = 0, held_out_every = 0;

@@ -12,6 +12,7 @@
 #include "tracing/at_once.hpp"
 #include "tracing/control.hpp"
 #include "tracing/traced.hpp"
+#include "yolk/internal/hyper/traced_layers.hpp"
 
 namespace yolk::python {
 namespace {
@@ -51,6 +52,48 @@ void bind_arithmetic(AtOnce<nb::module_> m) {
             return h::scatter_add(traced_of(x), traced_of(ids), traced_of(updates), axis, python_line());
         },
         nb::arg("x"), nb::arg("ids"), nb::arg("updates"), nb::arg("axis") = 0);
+}
+
+h::Window window_of(h::Integers size, std::optional<h::Integers> stride, std::optional<h::Integers> padding,
+                    std::optional<h::Integers> dilation) {
+    return {.size = std::move(size),
+            .stride = std::move(stride).value_or(h::Integers()),
+            .padding = std::move(padding).value_or(h::Integers()),
+            .dilation = std::move(dilation).value_or(h::Integers())};
+}
+
+using Sides = std::optional<h::Integers>;
+
+void bind_windows(AtOnce<nb::module_> m) {
+    m.def(
+        "patches",
+        [](nb::handle x, h::Integers size, Sides stride, Sides padding, Sides dilation, double fill) {
+            return h::patches(traced_of(x), window_of(std::move(size), stride, padding, dilation), fill, python_line());
+        },
+        nb::arg("x"), nb::arg("size"), nb::arg("stride").none() = nb::none(), nb::arg("padding").none() = nb::none(),
+        nb::arg("dilation").none() = nb::none(), nb::arg("fill") = 0.0,
+        "What a window sees of x [..., image, channels] at each place: [..., places, window channels].");
+    m.def(
+        "convolution",
+        [](nb::handle weight, nb::handle x, h::Integers size, Sides stride, Sides padding, Sides dilation) {
+            return h::convolution(traced_of(weight), traced_of(x),
+                                  window_of(std::move(size), stride, padding, dilation), python_line());
+        },
+        nb::arg("weight"), nb::arg("x"), nb::arg("size"), nb::arg("stride").none() = nb::none(),
+        nb::arg("padding").none() = nb::none(), nb::arg("dilation").none() = nb::none(),
+        "A linear layer of weight [out, window channels] over the patches of x [..., image, channels].");
+    const auto pooling = [&m](const char* name, auto pool, const char* text) {
+        m.def(
+            name,
+            [pool](nb::handle x, h::Integers size, Sides stride, Sides padding, Sides dilation) {
+                return pool(traced_of(x), window_of(std::move(size), stride, padding, dilation), python_line());
+            },
+            nb::arg("x"), nb::arg("size"), nb::arg("stride").none() = nb::none(),
+            nb::arg("padding").none() = nb::none(), nb::arg("dilation").none() = nb::none(), text);
+    };
+    pooling("max_pool", &h::max_pool,
+            "The largest element of each channel that a window sees; the stride is its size.");
+    pooling("mean_pool", &h::mean_pool, "The mean of them; padding counts as zeros.");
 }
 
 void bind_choices_and_lists(AtOnce<nb::module_> m) {
@@ -109,6 +152,7 @@ void bind_choices_and_lists(AtOnce<nb::module_> m) {
 
 void bind_named_operations(nb::module_& operations) {
     bind_arithmetic(AtOnce(operations));
+    bind_windows(AtOnce(operations));
     bind_choices_and_lists(AtOnce(operations));
 }
 

@@ -131,20 +131,22 @@ nb::tuple read_rows(const std::string& source, const std::string& label, const s
 nb::dict model_of(const std::string& file) {
     const tasks::Model model = unwrap(tasks::load_model(file));
     nb::dict parameters;
-    std::size_t inputs = model.standardization.mean.size();
     for (std::size_t i = 0; i < model.parameters.size(); ++i) {
         const std::size_t out = model.parameters[i | 1U].size();
         const bool is_bias = (i & 1U) != 0;
         const std::string name = "layer" + std::to_string(i / 2) + (is_bias ? ".bias" : ".weight");
+        const std::size_t in = model.parameters[i].size() / out;
         parameters[name.c_str()] =
-            numpy_copy(model.parameters[i], is_bias ? std::vector<std::size_t>{out} : std::vector{out, inputs});
-        if (is_bias) inputs = out;
+            numpy_copy(model.parameters[i], is_bias ? std::vector<std::size_t>{out} : std::vector{out, in});
     }
+    std::vector<std::string> conv;
+    for (const tasks::ImageLayer& layer : model.network.image_layers) conv.push_back(to_string(layer));
     nb::dict all;
     all["data"] = model.data;
     all["shape"] = nb::cast(model.shape);
     all["columns"] = nb::cast(model.columns);
     all["classes"] = nb::cast(model.classes);
+    all["conv"] = nb::cast(conv);
     all["hidden"] = nb::cast(model.network.hidden);
     all["activation"] = std::string(to_string(model.network.activation));
     all["generations"] = model.generations;

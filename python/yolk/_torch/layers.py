@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any
 
@@ -130,29 +129,11 @@ def _each(value: Any, count: int) -> tuple[int, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (int(value), ) * count
 
 
-def windows(x: Any,
-            kernel: tuple,
-            stride: tuple,
-            padding: Any,
-            dilation: tuple,
-            value: float = 0.0) -> tuple[list, tuple]:
-    """Of [N, C, *space]: x under each place of the kernel, [N, C, *out] each, and the extents `out`."""
-    count = len(kernel)
-    before, after = padding
+def _padded(x: Any, before: Any, after: Any, value: float = 0.0) -> Any:
+    """[N, C, *space] with elements of this value around its space, and channels as images of one channel."""
     if any(before) or any(after):
         x = ops.pad(x, [0, 0, *before], [0, 0, *after], value)
-    space = extents(x)[2:]
-    out = tuple((space[i] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1 for i in range(count))
-    if min(out) < 1:
-        raise Unsupported(f"the kernel {kernel} is larger than its input {space}")
-    parts = []
-    for place in itertools.product(*(range(extent) for extent in kernel)):
-        cuts = [
-            slice(place[i] * dilation[i], place[i] * dilation[i] + stride[i] * (out[i] - 1) + 1, stride[i])
-            for i in range(count)
-        ]
-        parts.append(x[(slice(None), slice(None), *cuts)])
-    return parts, out
+    return reshape(x, [*extents(x), 1])
 
 
 def _padding(padding: Any, kernel: tuple, dilation: tuple) -> tuple:
@@ -179,12 +160,10 @@ def convolution(x: Any,
     single = len(extents(x)) == count + 1
     x = unsqueeze(x, 0) if single else x
     steps, spread = _each(stride, count), _each(dilation, count)
-    parts, out = windows(x, kernel, steps, _padding(padding, kernel, spread), spread)
-    # [N, C, places, *out] to [N, *out, groups, C / groups * places]
-    stacked = ops.stack(parts, 2) if len(parts) > 1 else unsqueeze(parts[0], 2)
-    batch, channels = extents(stacked)[:2]
-    columns = ops.transpose(stacked, [0, *range(3, 3 + count), 1, 2])
-    wide = channels // groups * len(parts)
+    seen = ops.patches(_padded(x, *_padding(padding, kernel, spread)), kernel, steps, None, spread)
+    batch, channels, *out, places = extents(seen)  # to [N, *out, groups, C / groups * places]
+    columns = ops.transpose(seen, [0, *range(2, 2 + count), 1, 2 + count])
+    wide = channels // groups * places
     flat = weight if len(extents(weight)) == 2 else reshape(weight, [shape[0], wide])
     if groups == 1:
         result = ops.linear(flat, reshape(columns, [batch, *out, wide]))
@@ -197,13 +176,15 @@ def convolution(x: Any,
     return reshape(result, extents(result)[1:]) if single else result
 
 
-def _pooled(x: Any, count: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, value: float) -> tuple:
+def _pooled(pool: Any, x: Any, count: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+            value: float) -> Any:
     single = len(extents(x)) == count + 1
     kernel = _each(kernel_size, count)
     steps = kernel if stride is None or stride == [] else _each(stride, count)
-    both = list(_each(padding, count))
-    parts, _ = windows(unsqueeze(x, 0) if single else x, kernel, steps, (both, both), _each(dilation, count), value)
-    return parts, single
+    both = _each(padding, count)
+    result = pool(_padded(unsqueeze(x, 0) if single else x, both, both, value), kernel, steps, None,
+                  _each(dilation, count))
+    return reshape(result, extents(result)[1 if single else 0:-1])
 
 
 def max_pool(count: int) -> Any:
@@ -216,11 +197,7 @@ def max_pool(count: int) -> Any:
              return_indices: bool = False) -> Any:
         if ceil_mode or return_indices:
             raise Unsupported("ceil_mode and return_indices are not supported")
-        parts, single = _pooled(x, count, kernel_size, stride, padding, dilation, -3.0e38)
-        result = parts[0]
-        for part in parts[1:]:
-            result = ops.maximum(result, part)
-        return reshape(result, extents(result)[1:]) if single else result
+        return _pooled(ops.max_pool, x, count, kernel_size, stride, padding, dilation, -3.0e38)
 
     return pool
 
@@ -235,12 +212,10 @@ def avg_pool(count: int) -> Any:
              divisor_override: Any = None) -> Any:
         if ceil_mode or (not count_include_pad and any(_each(padding, count))):
             raise Unsupported("ceil_mode and count_include_pad=False are not supported")
-        parts, single = _pooled(x, count, kernel_size, stride, padding, 1, 0.0)
-        result = parts[0]
-        for part in parts[1:]:
-            result = result + part
-        result = result * (1.0 / (divisor_override or len(parts)))
-        return reshape(result, extents(result)[1:]) if single else result
+        result = _pooled(ops.mean_pool, x, count, kernel_size, stride, padding, 1, 0.0)
+        if divisor_override is None:
+            return result
+        return result * (math.prod(_each(kernel_size, count)) / divisor_override)
 
     return pool
 

@@ -24,6 +24,7 @@ from ._noise import noise, perturbed_linear, perturbed_vector
 from ._products import Inverse, block_inverse, covariance, inverse_sqrt, matmul, matmul_i8
 from ._rows import (argmax, cross_entropy, cumsum, cumulative_sum, layer_norm, log_softmax, max, mean, min, rms_norm,
                     softmax, sum)
+from ._windows import convolution, max_pool, mean_pool, patches
 
 
 def wait(device: Any = None) -> None:
@@ -44,10 +45,11 @@ def close() -> None:
 
 __all__ = [
     "Fitness", "Inverse", "absolute", "add", "argmax", "block_inverse", "broadcast_to", "clip", "close", "concatenate",
-    "convert", "cos", "counts", "covariance", "cross_entropy", "cumsum", "cumulative_sum", "divide", "equal",
+    "convert", "convolution", "cos", "counts", "covariance", "cross_entropy", "cumsum", "cumulative_sum", "divide", "equal",
     "es_update", "exp", "fitness", "flip", "floor", "gather", "gelu", "greater", "greater_equal", "inverse_sqrt",
-    "layer_norm", "less", "less_equal", "log", "log_softmax", "matmul", "matmul_i8", "max", "maximum", "mean", "min", "minimum", "multiply", "negative",
-    "noise", "not_equal", "optimizer", "pad", "perturbed_linear", "perturbed_vector", "power", "relu", "reshape",
+    "layer_norm", "less", "less_equal", "log", "log_softmax", "matmul", "matmul_i8", "max",
+    "max_pool", "maximum", "mean", "mean_pool", "min", "minimum", "multiply", "negative",
+    "noise", "not_equal", "optimizer", "pad", "patches", "perturbed_linear", "perturbed_vector", "power", "relu", "reshape",
     "rms_norm", "round", "rsqrt", "scatter", "sigmoid", "silu", "sin", "softmax", "split", "sqrt", "stack", "subtract", "sum",
     "tanh", "transpose", "wait", "where",
 ]

@@ -26,7 +26,27 @@ enum class Activation { Relu, Tanh, Gelu, Silu };
 [[nodiscard]] std::string_view to_string(Activation activation) noexcept;
 [[nodiscard]] Result<Activation> parse_activation(std::string_view word);
 
+/// A layer over images, with a square window.
+struct ImageLayer {
+    enum class Kind { Convolution, MaxPool, MeanPool };
+    Kind kind = Kind::Convolution;
+    std::uint32_t channels = 0;  ///< that a convolution makes; a pooling keeps those that there are
+    std::uint32_t size = 3;      ///< of a side of the window
+    std::uint32_t stride = 1;    ///< from one place of the window to the next
+    std::uint32_t padding =
+        0;  ///< pixels around the image, below the size. A pooling counts them as convolutions do: 0
+    friend bool operator==(const ImageLayer&, const ImageLayer&) = default;
+};
+/// "8x3": a convolution to 8 channels by 3 x 3; "max2", "mean2": poolings. "s2" behind it is the stride, where it is
+/// not 1 (of a pooling, not the size), and "p1" behind that the padding, where it is not 0.
+[[nodiscard]] std::string to_string(const ImageLayer& layer);
+/// The same of several with commas between them: "8x3p1,max2,16x3s2".
+[[nodiscard]] Result<std::vector<ImageLayer>> parse_image_layers(std::string_view list);
+[[nodiscard]] Result<void> validate(const ImageLayer& layer);
+
 struct Network {
+    /// Over images, before the hidden layers. The activation follows each convolution.
+    std::vector<ImageLayer> image_layers{};
     std::vector<std::uint32_t> hidden{64};  ///< widths of the layers between inputs and classes; none: a linear model
     Activation activation = Activation::Relu;
 };
@@ -69,7 +89,8 @@ struct Model {
     std::vector<std::string> classes{};  ///< the labels that it knows
     Network network{};
     Standardization standardization{};
-    std::vector<std::vector<float>> parameters{};  ///< weight [out, in] and bias [out] of each layer in turn
+    /// Weight [out, in] and bias [out] of each layer in turn; of a convolution in = size * size * channels.
+    std::vector<std::vector<float>> parameters{};
     std::uint32_t generations = 0;
     std::uint64_t seed = 1;
 };

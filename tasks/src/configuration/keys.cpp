@@ -199,6 +199,24 @@ void add_environment_keys(std::vector<SettingKey>& keys) {
 }
 
 void add_network_keys(std::vector<SettingKey>& keys) {
+    keys.push_back(
+        {.table = "network",
+         .name = "conv",
+         .kind = kData,
+         .comment = "layers over images: \"8x3\" convolves to 8 channels by 3 x 3, \"max2\" or \"mean2\" pools; "
+                    "then s and a stride, p and a padding",
+         .read = [](Configuration& c, const TomlValue& value) -> Result<void> {
+             std::vector<std::string> texts;
+             YOLK_TRY_VOID(take(value, texts));
+             YOLK_TRY(c.learn.network.image_layers, parse_image_layers(fmt::format("{}", fmt::join(texts, ","))));
+             return {};
+         },
+         .write =
+             [](const Configuration& c) {
+                 std::vector<std::string> texts;
+                 for (const ImageLayer& layer : c.learn.network.image_layers) texts.push_back(to_string(layer));
+                 return written(texts);
+             }});
     keys.push_back(key(
         "network", "hidden", kBoth, "widths of the layers between inputs and outputs",
         [](Configuration & c) -> auto& { return c.kind == RunKind::Data ? c.learn.network.hidden : c.hidden; }));

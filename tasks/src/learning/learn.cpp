@@ -21,8 +21,6 @@ namespace yolk::tasks {
 namespace {
 
 constexpr std::array<std::string_view, 4> kActivations{"relu", "tanh", "gelu", "silu"};
-/// Rows that are held out are one example, whose inputs and layers each need one binding.
-constexpr std::size_t kHeldOutBytes = std::size_t{64} << 20U;
 constexpr std::uint32_t kWidestLayer = 8192;
 
 /// What is learned and what is judged, as the search takes it.
@@ -86,12 +84,11 @@ Result<void> make_training(LearnTask& task, const std::vector<float>& weights) {
     return {};
 }
 
-/// One example of as many rows as the smallest binding takes, evenly spread.
+/// One example of as many rows as bindings take, evenly spread.
 Result<void> make_held_out(LearnTask& task, const std::vector<float>& weights) {
     if (task.parts.held_out.empty()) return {};
-    const std::vector<std::uint32_t> widths = widths_of(task.model);
-    const std::size_t most =
-        std::max<std::size_t>(1, kHeldOutBytes / (sizeof(float) * *std::ranges::max_element(widths)));
+    YOLK_TRY(const std::vector<LayerShape> layers, layers_of(task.model));
+    const std::size_t most = rows_at_once(layers);
     std::vector<std::uint32_t> rows = task.parts.held_out;
     if (rows.size() > most) {
         for (std::size_t i = 0; i < most; ++i) rows[i] = task.parts.held_out[i * rows.size() / most];
@@ -142,6 +139,7 @@ Result<LearnTask> prepare_learning(const LearnOptions& options) {
         task.model.standardization = {.mean = std::vector<float>(task.data.width(), 0.0F),
                                       .scale = std::vector<float>(task.data.width(), 1.0F)};
     }
+    YOLK_TRY_VOID(layers_of(task.model));
     if (task.test) YOLK_TRY_VOID(ids_of_labels(*task.test, task.labelled.classes));
     const std::vector<float> weights = class_weights(task, options.balance);
     YOLK_TRY_VOID(make_training(task, weights));
@@ -234,6 +232,10 @@ Result<void> validate(const LearnOptions& options) {
     }
     if (options.network.hidden.size() > 16)
         return bad_input("The network has {} hidden layers; at most 16 are allowed.", options.network.hidden.size());
+    if (options.network.image_layers.size() > 16)
+        return bad_input("The network has {} layers over images; at most 16 are allowed.",
+                         options.network.image_layers.size());
+    for (const ImageLayer& layer : options.network.image_layers) YOLK_TRY_VOID(validate(layer));
     if (options.generations == 0) return bad_input("The number of generations is 0; at least 1 is needed.");
     if (options.resume && options.out.empty())
         return bad_input("The run is to resume, but has no output folder; name the one that it was in.");

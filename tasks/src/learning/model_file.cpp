@@ -17,13 +17,13 @@ constexpr std::uint32_t kMostWidth = 1U << 20U;
 
 /// All tensors of a model's file, in their order, and where each is kept.
 template <class M>
-auto tensors_of(M& model) {
+auto tensors_of(M& model, const std::vector<LayerParameter>& parameters) {
     using Values = std::conditional_t<std::is_const_v<M>, const std::vector<float>, std::vector<float>>;
     std::vector<std::pair<LayerParameter, Values*>> all;
-    const std::uint64_t width = widths_of(model).front();
+    std::uint64_t width = 1;
+    for (const std::uint32_t extent : model.shape) width *= extent;
     all.emplace_back(LayerParameter{"input.mean", {width}}, &model.standardization.mean);
     all.emplace_back(LayerParameter{"input.scale", {width}}, &model.standardization.scale);
-    const std::vector<LayerParameter> parameters = parameters_of(model);
     for (std::size_t i = 0; i < parameters.size(); ++i) all.emplace_back(parameters[i], &model.parameters[i]);
     return all;
 }
@@ -43,16 +43,17 @@ bool has_good_sizes(const Model& model) {
     std::uint64_t inputs = model.shape.empty() ? 0 : 1;
     for (const std::uint32_t extent : model.shape) inputs = std::min<std::uint64_t>(inputs * extent, UINT32_MAX);
     return inputs >= 1 && inputs <= kMostWidth && model.classes.size() >= 2 && model.classes.size() <= kMostWidth &&
-           model.network.hidden.size() <= kMostLayers &&
+           model.network.hidden.size() <= kMostLayers && model.network.image_layers.size() <= kMostLayers &&
            std::ranges::all_of(model.network.hidden, [](std::uint32_t w) { return w >= 1 && w <= kMostWidth; });
 }
 
 template <class Fields>
-void model_fields(Fields& fields, Model& model, std::string& activation) {
+void model_fields(Fields& fields, Model& model, std::string& conv, std::string& activation) {
     fields("data", model.data);
     fields("shape", model.shape);
     fields("columns", model.columns);
     fields("classes", model.classes);
+    fields.maybe("conv", conv);
     fields("hidden", model.network.hidden);
     fields("activation", activation);
     fields("generations", model.generations);
@@ -61,22 +62,30 @@ void model_fields(Fields& fields, Model& model, std::string& activation) {
 
 struct ModelHead {
     Model model{};
-    std::string activation{};
+    std::string conv{}, activation{};
 };
 template <class Fields>
 void each_field(Fields& fields, ModelHead& head) {
-    model_fields(fields, head.model, head.activation);
+    model_fields(fields, head.model, head.conv, head.activation);
 }
 
 }  // namespace
 
 Result<void> save_model(const std::filesystem::path& path, const Model& model) {
     const std::string what = fmt::format("The model for '{}'", shown(path));
-    if (!has_good_sizes(model) || model.parameters.size() != parameters_of(model).size())
+    const auto refused = [&] {
         return bad_input("{} does not have the parameters of its network, and is not saved.", what);
-    StateFile file{.fields = FieldWriter::json_of(
-                       ModelHead{.model = model, .activation = std::string(to_string(model.network.activation))})};
-    for (const auto& [parameter, values] : tensors_of(model)) {
+    };
+    if (!has_good_sizes(model)) return refused();
+    YOLK_TRY(const std::vector<LayerParameter> parameters, parameters_of(model));
+    if (model.parameters.size() != parameters.size()) return refused();
+    std::vector<std::string> conv;
+    for (const ImageLayer& layer : model.network.image_layers) conv.push_back(to_string(layer));
+    StateFile file{.fields =
+                       FieldWriter::json_of(ModelHead{.model = model,
+                                                      .conv = fmt::format("{}", fmt::join(conv, ",")),
+                                                      .activation = std::string(to_string(model.network.activation))})};
+    for (const auto& [parameter, values] : tensors_of(model, parameters)) {
         YOLK_TRY_VOID(check_tensor(parameter, *values, what));
         file.tensors.push_back({.name = parameter.name, .shape = parameter.shape, .values = *values});
     }
@@ -92,10 +101,16 @@ Result<Model> load_model(const std::filesystem::path& path) {
     each_field(reader, head);
     YOLK_TRY_VOID(check_fields(reader, kModelKind, what));
     Model& model = head.model;
-    if (!has_good_sizes(model)) return unreadable_state(kModelKind, what, "its sizes are no network's");
+    const auto no_network = [&](std::string_view why) { return unreadable_state(kModelKind, what, why); };
+    Result<std::vector<ImageLayer>> image_layers = parse_image_layers(head.conv);
+    if (!image_layers) return no_network(image_layers.error().message);
+    model.network.image_layers = *std::move(image_layers);
+    if (!has_good_sizes(model)) return no_network("its sizes are no network's");
     YOLK_TRY(model.network.activation, parse_activation(head.activation));
-    model.parameters.resize(parameters_of(model).size());
-    for (const auto& [parameter, values] : tensors_of(model)) {
+    const Result<std::vector<LayerParameter>> parameters = parameters_of(model);
+    if (!parameters) return no_network(parameters.error().message);
+    model.parameters.resize(parameters->size());
+    for (const auto& [parameter, values] : tensors_of(model, *parameters)) {
         if (!take_tensor(file, parameter.name, *values))
             return unreadable_state(kModelKind, what, fmt::format("it has no tensor '{}'", parameter.name));
         YOLK_TRY_VOID(check_tensor(parameter, *values, what));

@@ -13,7 +13,7 @@
 namespace yolk::tasks {
 namespace {
 
-/// At once on the host.
+/// At once on the host, at most.
 constexpr std::size_t kScoredRows = 1024;
 
 Result<void> check_rows(const Model& model, const DataSet& data) {
@@ -40,11 +40,12 @@ void normalize(std::span<float> row) {
 Result<std::vector<float>> log_probabilities(const Model& model, const DataSet& data) {
     YOLK_TRY_VOID(check_rows(model, data));
     YOLK_TRY(hyper::System system, tuned_system_of(model));
-    const std::size_t classes = model.classes.size();
+    YOLK_TRY(const std::vector<LayerShape> layers, layers_of(model));
+    const std::size_t classes = model.classes.size(), at_once = std::min(kScoredRows, rows_at_once(layers));
     std::vector<float> all;
     all.reserve(data.rows() * classes);
-    for (std::size_t first = 0; first < data.rows(); first += kScoredRows) {
-        std::vector<std::uint32_t> rows(std::min(kScoredRows, data.rows() - first));
+    for (std::size_t first = 0; first < data.rows(); first += at_once) {
+        std::vector<std::uint32_t> rows(std::min(at_once, data.rows() - first));
         std::iota(rows.begin(), rows.end(), static_cast<std::uint32_t>(first));
         YOLK_TRY(hyper::Tensor x,
                  hyper::Tensor::create({rows.size(), data.width()}, standardized(data, rows, model.standardization)));

@@ -33,6 +33,25 @@ struct GruWeights {
 [[nodiscard]] Traced gru_step(const GruWeights& weights, const Traced& x, const Traced& state,
                               Line line = Line::current());
 
+/// What a convolution or a pooling sees at once, one number for each dimension of the image, such as [height, width].
+struct Window {
+    Integers size;        ///< elements
+    Integers stride{};    ///< from one place of the window to the next; empty: 1, and of pooling the size
+    Integers padding{};   ///< elements around the image, before and after it; empty: 0. Below the window's reach
+    Integers dilation{};  ///< from one element of the window to the next; empty: 1
+};
+/// x [..., image, channels], such as [rows, height, width, channels], at each place of the window: [..., places, window
+/// channels], such as [rows, height', width', kernel_height kernel_width channels]. Padding is `fill`. A gather, whose
+/// pullback adds each element's shares in the order of the places.
+[[nodiscard]] Traced patches(const Traced& x, const Window& window, double fill = 0.0, Line line = Line::current());
+/// The linear layer of a weight [out, window in] over the patches of x [..., image, in]: [..., places, out].
+[[nodiscard]] Traced convolution(const Traced& weight, const Traced& x, const Window& window,
+                                 Line line = Line::current());
+/// Of each channel the largest element at each place: [..., places, channels]. Padding counts as the lowest fp32.
+[[nodiscard]] Traced max_pool(const Traced& x, const Window& window, Line line = Line::current());
+/// The mean likewise; padding counts as zeros.
+[[nodiscard]] Traced mean_pool(const Traced& x, const Window& window, Line line = Line::current());
+
 /// [rows, columns]: 1 where a row may look at a column, otherwise 0. The last row looks at all columns, each row before
 /// it at one less.
 [[nodiscard]] Traced causal_mask(std::uint32_t rows, std::uint32_t columns);
