@@ -59,7 +59,7 @@ class Encoder {
     /// The ids of a text, those that the model puts around it included; at most config().most_tokens. Error: not UTF-8.
     [[nodiscard]] Result<std::vector<std::uint32_t>> tokens(std::string_view text) const;
     /// [texts, width]: the mean of the last layer over a text's tokens. Any texts, the empty one included. Errors: a
-    /// text that is not UTF-8, named by its index; the driver's.
+    /// text that is not UTF-8, named by its index; an end that was asked for (stop.hpp); the driver's.
     [[nodiscard]] Result<std::vector<float>> embed(std::span<const std::string> texts);
 
     /// The network as a system: inputs "ids" and "seen", [length] each; output [width]. Its groups are the file's

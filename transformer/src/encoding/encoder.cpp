@@ -14,6 +14,7 @@
 #include "word_piece.hpp"
 #include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/core/shape.hpp"
+#include "yolk/stop.hpp"
 
 namespace yolk::transformer {
 namespace {
@@ -105,7 +106,7 @@ Encoder::Encoder(Owned<Impl> impl) : impl_(std::move(impl)) {}
 Result<Encoder> Encoder::open(const std::filesystem::path& folder, const evolve::Devices& devices,
                               const EncoderOptions& options) {
     if (options.batch < 1 || options.batch > kMostBatch)
-        return bad_input("The batch has {} texts; it must have 1 to {}.", options.batch, kMostBatch);
+        return bad_input("The batch has {} texts; it must have 1 to 1,024.", options.batch);
     if (!std::filesystem::is_directory(folder))
         return bad_input("'{}' is no folder; give one with config.json, model.safetensors and tokenizer.json.",
                          shown(folder));
@@ -148,6 +149,7 @@ Result<std::vector<float>> Encoder::embed(std::span<const std::string> texts) {
     const std::size_t width = impl_->config.width;
     std::vector<float> embeddings(texts.size() * width);
     for (std::size_t first = 0; first < order.size(); first += impl_->options.batch) {
+        if (stop_requested()) return cancelled("The texts were not all embedded: an end was asked for.");
         const std::size_t count = std::min<std::size_t>(impl_->options.batch, order.size() - first);
         std::vector<const Ids*> some;
         for (std::size_t i = 0; i < count; ++i) some.push_back(&ids[order[first + i]]);
