@@ -6,6 +6,7 @@ set(YOLK_EXTERNALS
   "nlohmann_json::nlohmann_json|nlohmann_json|nlohmann_json|nlohmann-json3-dev"
   "spdlog::spdlog|spdlog|spdlog|libspdlog-dev"
   "yolk::xxhash|YolkXxHash|libxxhash|libxxhash-dev"
+  "yolk::utf8proc|YolkUtf8proc|libutf8proc|libutf8proc-dev"
   "yolk::shaderc|YolkShaderc||libshaderc-dev, spirv-tools"
   "SQLite::SQLite3|SQLite3|sqlite3|libsqlite3-dev"
   "ZLIB::ZLIB|ZLIB|zlib|zlib1g-dev"

@@ -164,7 +164,8 @@ function(yolk_install_package)
   write_basic_package_version_file(${made}/yolk-config-version.cmake COMPATIBILITY SameMinorVersion)
   set(found ${PROJECT_SOURCE_DIR}/cmake)
   install(FILES ${made}/yolk-config.cmake ${made}/yolk-config-version.cmake ${found}/YolkExternals.cmake
-    ${found}/FindYolkShaderc.cmake ${found}/FindYolkXxHash.cmake DESTINATION ${YOLK_INSTALL_CMAKE} COMPONENT library)
+    ${found}/FindYolkShaderc.cmake ${found}/FindYolkUtf8proc.cmake ${found}/FindYolkXxHash.cmake
+    DESTINATION ${YOLK_INSTALL_CMAKE} COMPONENT library)
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT command)
   # Of the packages whose code is in the program and in the libraries.
   execute_process(COMMAND bash -c ". ${PROJECT_SOURCE_DIR}/tools/lib.sh && linked_in_packages"

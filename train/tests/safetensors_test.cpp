@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "yolk/internal/testing/device_test.hpp"
 #include "yolk/internal/testing/mutation.hpp"
@@ -60,6 +62,33 @@ TEST(safetensors, reads_what_others_write) {
     EXPECT_TRUE(read.metadata.empty());
     EXPECT_EQ(find_tensor(read.tensors, "a")->values, std::vector{-7.0F});
     EXPECT_EQ(find_tensor(read.tensors, "z")->values, std::vector{2.5F});
+}
+// Bit patterns from IEEE 754's definition of binary16 and from bfloat16, the upper half of binary32.
+TEST(safetensors, reads_half_precision_of_other_programs) {
+    std::vector<std::byte> bytes =
+        tensor_bytes("{" + tensor("bf", "[2]", "[0,4]", "BF16") + "," + tensor("half", "[7]", "[4,18]", "F16") + "," +
+                         tensor("ids", "[1,2]", "[18,34]", "I64") + "}",
+                     34);
+    const std::uint16_t words[] = {0x3FC0, 0xC2F7, 0x3C00, 0xC100, 0x0001, 0x83FF, 0x7BFF, 0xFC00, 0x8000};
+    std::memcpy(bytes.data() + bytes.size() - 34, words, sizeof(words));
+    EXPECT_TRUE(expect_error(decoded_tensors(bytes), ErrorKind::BadInput, "F32, the only one"));
+    ASSERT_OK_AND_ASSIGN(const TensorFile read, decode_foreign_safetensors(bytes, "'x'"));
+    EXPECT_EQ(find_tensor(read.tensors, "bf")->values, (std::vector{1.5F, -123.5F}));
+    EXPECT_EQ(find_tensor(read.tensors, "half")->values, (std::vector{1.0F, -2.5F, 0x1p-24F, -1023 * 0x1p-24F, 65504.0F,
+                                                                      -std::numeric_limits<float>::infinity(), -0.0F}));
+    EXPECT_TRUE(std::signbit(find_tensor(read.tensors, "half")->values.back()));
+    const StoredTensor* const ids = find_tensor(read.tensors, "ids");
+    EXPECT_EQ(ids->dtype, "I64");
+    EXPECT_EQ(ids->shape, (std::vector<std::uint64_t>{1, 2}));
+    EXPECT_TRUE(ids->values.empty());
+}
+TEST(safetensors, refuses_foreign_tensors_that_do_not_fit) {
+    EXPECT_TRUE(
+        expect_error(decode_foreign_safetensors(tensor_bytes("{" + tensor("a", "[3]", "[0,4]", "F16") + "}", 4), "'x'"),
+                     ErrorKind::BadInput, "Tensor 'a' of 'x' has the shape [3], but 4 bytes"));
+    EXPECT_TRUE(
+        expect_error(decode_foreign_safetensors(tensor_bytes("{" + tensor("a", "[1]", "[0,4]", "F33") + "}", 4), "'x'"),
+                     ErrorKind::BadInput, "'F33', which is not known"));
 }
 TEST(safetensors, data_is_aligned) {
     ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> bytes, encode_safetensors(example_tensors()));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -101,24 +102,80 @@ Result<Extent> read_extent(const Json& json, std::uint64_t data_size, const std:
     return extent;
 }
 
+struct StoredType {
+    std::string_view name;
+    std::size_t bytes;
+};
+/// Those of the format whose elements are whole bytes.
+constexpr std::array<StoredType, 15> kStoredTypes{{{"F32", 4},
+                                                   {"F16", 2},
+                                                   {"BF16", 2},
+                                                   {"F64", 8},
+                                                   {"BOOL", 1},
+                                                   {"U8", 1},
+                                                   {"I8", 1},
+                                                   {"U16", 2},
+                                                   {"I16", 2},
+                                                   {"U32", 4},
+                                                   {"I32", 4},
+                                                   {"U64", 8},
+                                                   {"I64", 8},
+                                                   {"F8_E4M3", 1},
+                                                   {"F8_E5M2", 1}}};
+
+Result<StoredType> read_stored_type(const Json& json, const std::string& label, bool foreign) {
+    const auto dtype = json.find("dtype");
+    const bool is_text = dtype != json.end() && dtype->is_string();
+    if (!foreign && (!is_text || *dtype != "F32"))
+        return bad_input("{} is not of dtype F32, the only one that is read here.", label);
+    const std::string name = is_text ? dtype->get<std::string>() : std::string();
+    const auto* const known = std::ranges::find(kStoredTypes, name, &StoredType::name);
+    if (known == kStoredTypes.end()) return bad_input("{} has the dtype '{}', which is not known.", label, shown(name));
+    return *known;
+}
+
+float widened_half(std::uint16_t half) noexcept {
+    const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000U) << 16U;
+    const std::uint32_t exponent = (half >> 10U) & 31U;
+    const std::uint32_t fraction = half & 1023U;
+    if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000U | (fraction << 13U));
+    if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112U) << 23U) | (fraction << 13U));
+    const float tiny = static_cast<float>(fraction) * 0x1p-24F;  // exact, zero included
+    return sign == 0 ? tiny : -tiny;
+}
+
+/// None of a dtype that is not read.
+std::vector<float> values_of(const StoredType& type, std::span<const std::byte> data) {
+    const bool is_half = type.name == "F16";
+    if (type.name != "F32" && !is_half && type.name != "BF16") return {};
+    std::vector<float> values(data.size() / type.bytes);
+    if (type.bytes == sizeof(float)) {
+        if (!data.empty()) std::memcpy(values.data(), data.data(), data.size());
+        return values;
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        std::uint16_t word = 0;
+        std::memcpy(&word, data.data() + 2 * i, sizeof(word));
+        values[i] = is_half ? widened_half(word) : std::bit_cast<float>(static_cast<std::uint32_t>(word) << 16U);
+    }
+    return values;
+}
+
 Result<Extent> read_tensor(const std::string& name, const Json& json, const Header& header, std::string_view what,
-                           TensorFile& file) {
+                           bool foreign, TensorFile& file) {
     const std::string label = fmt::format("Tensor '{}' of {}", shown(name), what);
     if (!json.is_object()) return bad_input("{} is not described by an object.", label);
-    const auto dtype = json.find("dtype");
-    if (dtype == json.end() || !dtype->is_string() || *dtype != "F32") {
-        return bad_input("{} is not of dtype F32, the only one that is read here.", label);
-    }
+    YOLK_TRY(const StoredType type, read_stored_type(json, label, foreign));
     YOLK_TRY(std::vector<std::uint64_t> shape, read_shape(json, label));
     YOLK_TRY(const Extent extent, read_extent(json, header.data.size(), label));
     const Result<std::uint64_t> elements = Shape(shape).element_count();
     const std::uint64_t size = extent.end - extent.begin;
-    if (!elements || size % sizeof(float) != 0 || *elements != size / sizeof(float)) {
+    if (!elements || size % type.bytes != 0 || *elements != size / type.bytes) {
         return bad_input("{} has the shape {}, but {} bytes.", label, Shape(shape).to_string(), size);
     }
-    std::vector<float> values(static_cast<std::size_t>(*elements));
-    if (size != 0) std::memcpy(values.data(), header.data.data() + extent.begin, static_cast<std::size_t>(size));
-    file.tensors.push_back({.name = name, .shape = std::move(shape), .values = std::move(values)});
+    const auto data = header.data.subspan(static_cast<std::size_t>(extent.begin), static_cast<std::size_t>(size));
+    file.tensors.push_back(
+        {.name = name, .shape = std::move(shape), .values = values_of(type, data), .dtype = std::string(type.name)});
     return extent;
 }
 
@@ -135,6 +192,22 @@ Result<void> check_tiling(std::vector<Extent> extents, std::uint64_t data_size, 
     }
     if (covered != data_size) return bad_input("{} has {} bytes behind its last tensor.", what, data_size - covered);
     return {};
+}
+
+Result<TensorFile> decode(std::span<const std::byte> bytes, std::string_view what, bool foreign) {
+    YOLK_TRY(const Header header, read_header(bytes, what));
+    TensorFile file{.metadata = {}, .tensors = {}, .has_checksum = header.has_checksum};
+    std::vector<Extent> extents;
+    for (const auto& [name, json] : header.json.items()) {
+        if (name == kMetadataKey) {
+            YOLK_TRY_VOID(read_metadata(json, what, file));
+            continue;
+        }
+        YOLK_TRY(const Extent extent, read_tensor(name, json, header, what, foreign, file));
+        extents.push_back(extent);
+    }
+    YOLK_TRY_VOID(check_tiling(std::move(extents), header.data.size(), what));
+    return file;
 }
 
 }  // namespace
@@ -185,19 +258,10 @@ Result<std::vector<std::byte>> encode_safetensors(const TensorFile& file) {
 }
 
 Result<TensorFile> decode_safetensors(std::span<const std::byte> bytes, std::string_view what) {
-    YOLK_TRY(const Header header, read_header(bytes, what));
-    TensorFile file{.metadata = {}, .tensors = {}, .has_checksum = header.has_checksum};
-    std::vector<Extent> extents;
-    for (const auto& [name, json] : header.json.items()) {
-        if (name == kMetadataKey) {
-            YOLK_TRY_VOID(read_metadata(json, what, file));
-            continue;
-        }
-        YOLK_TRY(const Extent extent, read_tensor(name, json, header, what, file));
-        extents.push_back(extent);
-    }
-    YOLK_TRY_VOID(check_tiling(std::move(extents), header.data.size(), what));
-    return file;
+    return decode(bytes, what, false);
+}
+Result<TensorFile> decode_foreign_safetensors(std::span<const std::byte> bytes, std::string_view what) {
+    return decode(bytes, what, true);
 }
 
 }  // namespace yolk
