@@ -231,9 +231,9 @@ void run_all(const RolloutDesc& desc, const HostViews& views, const NoiseContext
     const std::uint32_t first_member = desc.mean_only ? 0 : part.first_member;
     const std::uint32_t episodes = part.episodes != 0 ? part.episodes : desc.episodes;
     const auto evaluations = views.out<std::uint32_t>(2);
-    const auto counted = evaluations.subspan(kEvaluationCounters);
+    const auto counted = evaluations.empty() ? evaluations : evaluations.subspan(kEvaluationCounters);
     std::ranges::fill(counted, 0U);
-    const std::size_t words = evaluation_words(desc, 1) - kEvaluationCounters;
+    const std::size_t words = counted.empty() ? 0 : evaluation_words(desc, 1) - kEvaluationCounters;
     std::array<std::atomic<std::uint32_t>, kEvaluationCounters> counters{};
     std::atomic<std::uint32_t> next_member = 0;
     const auto work = [&] {
@@ -253,7 +253,7 @@ void run_all(const RolloutDesc& desc, const HostViews& views, const NoiseContext
         helpers.emplace_back(work);
     work();
     helpers.clear();
-    for (std::size_t i = 0; i < counters.size(); ++i) evaluations[i] = counters.at(i);
+    for (std::size_t i = 0; i < std::min(evaluations.size(), counters.size()); ++i) evaluations[i] = counters.at(i);
 }
 
 template <class Environment>
