@@ -68,7 +68,7 @@ TEST_F(replay, rebuilds_any_generation_and_training_goes_on_from_it) {
     EXPECT_THAT(torn.err, HasSubstr("of a generation that was not finished"));
     log[8] = 9;
     write_text(path("later"), log);
-    expect_bad({"replay", path("later"), "--twin"}, 2, "log version 9; this version of Yolk reads version 1");
+    expect_bad({"replay", path("later"), "--twin"}, 2, "log version 9; this version of Yolk reads versions 1 and 2");
     log[8] = 1;
     log[log.size() - 150] = static_cast<char>(log[log.size() - 150] ^ 1);
     write_text(path("damaged"), log);

@@ -65,8 +65,9 @@ TEST_F(damaged_log, foreign_and_later_files_are_named) {
     EXPECT_TRUE(expect_error(read({}), ErrorKind::BadInput, "is not the log of a run"));
     EXPECT_TRUE(expect_error(read(std::vector<std::byte>(1000)), ErrorKind::BadInput, "is not the log of a run"));
     std::vector<std::byte> later = whole_;
-    later[8] = std::byte{2};
-    EXPECT_TRUE(expect_error(read(later), ErrorKind::BadInput, "log version 2; this version of Yolk reads version 1"));
+    later[8] = std::byte{3};
+    EXPECT_TRUE(
+        expect_error(read(later), ErrorKind::BadInput, "log version 3; this version of Yolk reads versions 1 and 2"));
     EXPECT_TRUE(expect_error(read(std::span(whole_).first(30)), ErrorKind::BadInput, "cut off within its header"));
     EXPECT_TRUE(expect_error(RunLogReader::open(file("none")), ErrorKind::Io, "No such file"));
     EXPECT_TRUE(expect_error(RunLogReader::open(file().parent_path()), ErrorKind::BadInput, "is a folder"));

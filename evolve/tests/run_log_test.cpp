@@ -47,6 +47,32 @@ TEST_F(run_log, a_generation_of_4096_members_takes_2120_bytes) {
     EXPECT_EQ(std::filesystem::file_size(file()) - one, 2120U);
 }
 
+TEST_F(run_log, elements_that_generations_set_are_in_it_and_make_it_version_2) {
+    RunLogHeader header = example_header();
+    header.tail_count = 2;
+    LoggedGeneration logged = example_generation(0);
+    {
+        RunLogWriter log = RunLogWriter::replace(file(), header);
+        EXPECT_TRUE(expect_error(log.append(logged), ErrorKind::BadInput, "sets 0 elements"));
+        logged.shaped.tail = {16777215.0F, -0.5F};
+        ASSERT_OK(log.append(logged));
+    }
+    ASSERT_OK_AND_ASSIGN(const RunLogReader log, RunLogReader::open(file()));
+    EXPECT_EQ(log.header(), header);
+    ASSERT_OK_AND_ASSIGN(const LoggedGeneration read, log.read(0));
+    EXPECT_EQ(read.shaped, logged.shaped);
+    EXPECT_EQ(read.digest, logged.digest);
+    std::vector<std::byte> bytes = bytes_of(file());
+    EXPECT_EQ(bytes[8], std::byte{2});
+    ASSERT_OK(write_log(file(), 1));
+    EXPECT_EQ(bytes_of(file())[8], std::byte{1});
+    header.tail_count = header.element_count + 1;
+    RunLogWriter other = RunLogWriter::replace(file(), header);
+    logged.shaped.tail.assign(header.tail_count, 1.0F);
+    ASSERT_OK(other.append(logged));
+    EXPECT_TRUE(expect_error(RunLogReader::open(file()), ErrorKind::BadInput, "does not say how many"));
+}
+
 TEST_F(run_log, header_says_what_the_options_mean) {
     EvolutionOptions options{.population = 12};
     const std::vector<float> values(3, 0.5F);

@@ -16,7 +16,8 @@ class Policy:
 
     `policy(observation)` is the action: the index of the largest output, or, where the environment's actions are
     continuous, a float32 array inside their bounds. `parameters` has the weights by name
-    (`layer0.weight` float32 [out, in], `layer0.bias` float32 [out], ...); they are copies.
+    (`layer0.weight` float32 [out, in], `layer0.bias` float32 [out], ...); they are copies. Where the run normalized its
+    observations, `observation.shift` and `observation.scale` are what the policy normalizes by.
     """
 
     def __init__(self, file: str | os.PathLike[str], environment: str | os.PathLike[str] | None = None) -> None:
@@ -51,6 +52,10 @@ class Policy:
         if values.ndim == 0 or values.shape[-1] != self.widths[0]:
             raise BadInput(
                 f"The observation has the shape {values.shape}; the policy takes [..., {self.widths[0]}].")
+        if "observation.shift" in self.parameters:
+            shift, scale = self.parameters["observation.shift"], self.parameters["observation.scale"]
+            bounded = np.where(np.isfinite(values), np.clip(values, -32768, 32768), shift)
+            values = np.clip((bounded - shift) * scale, -10, 10)
         layers = len(self.widths) - 1
         for layer in range(layers):
             weight, bias = self.parameters[f"layer{layer}.weight"], self.parameters[f"layer{layer}.bias"]

@@ -4,9 +4,9 @@
 // included by the name environment.glsl, which the build makes for each of them. One invocation per (member, episode);
 // grid folded over x and y; no shared memory, no subgroup assumption. Scratch: one slot per invocation, written by the
 // first dispatch, carried between dispatches. Class P: the same bits on every device for any configuration; the
-// evaluation counters are integers. With ROLLOUT_FAST the policy's outputs are class T; the environment, given an
-// action, stays class P. Loops per dispatch are counted by primitives/src/rollout_layout.cpp: change both
-// together.
+// evaluation counters, and what is counted of observations, are integers. With ROLLOUT_FAST the policy's outputs are
+// class T; the environment, given an action, stays class P. Loops per dispatch are counted by
+// primitives/src/rollout/rollout_layout.cpp: change both together.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
@@ -28,6 +28,7 @@ layout(constant_id = kSpecWidth2) const uint WIDTH2 = kActionCount;
 layout(constant_id = kSpecWidth3) const uint WIDTH3 = 1;
 layout(constant_id = kSpecWidth4) const uint WIDTH4 = 1;
 layout(constant_id = kSpecAntithetic) const uint ANTITHETIC = 1;
+layout(constant_id = kSpecNormalizer) const uint NORMALIZER = 0;
 
 struct Slot {
     State state;
@@ -46,18 +47,13 @@ layout(push_constant, scalar) uniform PushConstants { Params params; };
 #else
 #include "policy_network.glsl"
 #endif
+#include "observation.glsl"
 
 const uint DOMAIN_ENVIRONMENT = 4u;
 
 State start_of(uint episode) {
     return environment_reset(philox4x32(uvec4(0u, DOMAIN_ENVIRONMENT << 24, episode, params.generation),
                                         uvec2(params.seed_low, params.seed_high)));
-}
-
-void observe(State state) {
-    float observation[kObservationCount];
-    environment_observe(state, observation);
-    LAYER_LOOP (uint i = 0u; i < kObservationCount; ++i) units_[i] = exact_flush_operand(observation[i]);
 }
 
 #ifdef ENVIRONMENT_CONTINUOUS
@@ -111,6 +107,7 @@ void main() {
     // lavapipe of Mesa 26.1 still loads parameters, by a descriptor that no lane computed, and crashes.
     uint most = slot.finished == 0u ? params.step_count : 0u;
     uint steps = 0u;
+    begin_normalizer_counts();
     while (steps < most) {
         observe(slot.state);
         run_policy(matrix_scale);
@@ -130,4 +127,5 @@ void main() {
     slots_.values[place] = slot;
     returns_.values[index] = slot.total;
     atomicAdd(evaluations_.values[index % kEvaluationCounters], steps);
+    add_normalizer_counts(member - params.first_member);
 }

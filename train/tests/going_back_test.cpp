@@ -140,6 +140,26 @@ TEST_F(going_back, leaves_nothing_spoilt_in_the_folder) {
     }
 }
 
+// The wrong device also counts wrong observations, which move every later one.
+TEST_F(going_back, counts_no_observation_of_a_wrong_device) {
+    bool went_back = false;
+    for (std::uint64_t seed = 1; !went_back && seed <= kMostSeeds; ++seed) {
+        SCOPED_TRACE(seed);
+        TrainOptions run = options("normalized" + std::to_string(seed), seed);
+        run.network.normalized = true;
+        ASSERT_OK_AND_ASSIGN(const std::vector<std::string> hashes, train_twin(run));
+        Watch watch{.folder = run.out, .hashes = hashes};
+        ASSERT_OK_AND_ASSIGN(const TrainOutcome outcome, train(devices_, run, std::ref(watch)));
+        went_back = watch.went_back;
+        EXPECT_EQ(outcome.state_hash, hashes.back());
+        ASSERT_OK(run_right(run));
+        for (const char* name : {"log.yolk", "checkpoint.yolk", "policy.safetensors"})
+            EXPECT_EQ(text_of(run.out / name), text_of(right_folder(run) / name)) << name;
+        if (HasFailure()) return;
+    }
+    EXPECT_TRUE(went_back) << "no seed of " << kMostSeeds << " made the run go back";
+}
+
 // As a kill would, a folder in place of metrics.jsonl ends it before its last step: what is there by then must do.
 TEST_F(going_back, that_ends_half_way_leaves_nothing_spoilt_to_resume_from) {
     bool went_back = false;

@@ -173,9 +173,9 @@ TEST_P(resuming_by_log, a_log_of_another_run_or_a_damaged_one_is_refused) {
     write_text(options.out / "log.yolk", damaged);
     EXPECT_TRUE(expect_error(train(device(), options, no_training()), ErrorKind::BadInput, "damaged at generation 2"));
     damaged = log;
-    damaged[8] = 2;
+    damaged[8] = 3;
     write_text(options.out / "log.yolk", damaged);
-    EXPECT_TRUE(expect_error(train(device(), options, no_training()), ErrorKind::BadInput, "log version 2"));
+    EXPECT_TRUE(expect_error(train(device(), options, no_training()), ErrorKind::BadInput, "log version 3"));
     write_text(options.out / "log.yolk", "mine");
     EXPECT_TRUE(expect_error(train(device(), options, no_training()), ErrorKind::BadInput, "is not the log of a run"));
     EXPECT_EQ(text_of(options.out / "metrics.jsonl"), metrics);

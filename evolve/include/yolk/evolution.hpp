@@ -215,6 +215,9 @@ struct PoolParts {
     /// (MemberEvaluator::evaluate_with_mean), and audited with them. They take no part in the fitness: the caller finds
     /// them in Evolution::mean(). At most kMostMeanScores.
     std::uint32_t mean_scores = 0;
+    /// What members count beside their returns. After a generation's members and before its update, so that what scores
+    /// the policy has the elements that follow. A run with it is a pool's or the host's, never EvolutionParts'.
+    MemberCounts counts{};
     /// Evaluators plan for each number of members: chunks are multiples of a power of two, at most a 64th of the
     /// population, so that there are few.
     bool few_sizes = false;

@@ -6,7 +6,8 @@
 // Layout, little endian. Header: magic "YOLKLOG\n", version as 32 bits, bytes of the text as 32 bits, the text (JSON),
 // XXH3-64 over everything before it. Then records, all of one size: generation and flags as 32 bits each, the policy's
 // mean return as fp32, 32 bits of zeros, the state digest after the generation (16 bytes), the summary of the scores
-// (abi::fitness::Summary), the weights (int8 or fp32), and XXH3-64 over the header's checksum and the record. So a
+// (abi::fitness::Summary), the weights (int8 or fp32), in version 2 the values that the generation sets of the
+// parameters' last elements (fp32), and XXH3-64 over the header's checksum and the record. So a
 // record of another log that lies in the same blocks of a disk does not pass.
 #pragma once
 
@@ -29,7 +30,8 @@
 
 namespace yolk::evolve {
 
-inline constexpr std::uint32_t kRunLogVersion = 1;
+/// Of a log whose generations set no elements, and of one whose generations do.
+inline constexpr std::uint32_t kRunLogVersion = 1, kRunLogVersionWithTail = 2;
 
 struct RunLogHeader {
     /// Name and value of everything that the bits of the run depend on, as text from which the value comes back.
@@ -39,6 +41,7 @@ struct RunLogHeader {
     std::uint32_t element_count = 0;     ///< of the parameters
     std::uint32_t first_generation = 0;  ///< generations done before the first record
     std::string first_digest{};          ///< evolve::state_digest of the state that they led to
+    std::uint32_t tail_count = 0;        ///< elements that each generation sets (ShapedGeneration::tail)
 
     bool operator==(const RunLogHeader&) const = default;
 };
@@ -47,7 +50,8 @@ struct RunLogHeader {
 /// that is not finite.
 [[nodiscard]] Result<RunLogHeader> run_log_header(std::vector<std::pair<std::string, std::string>> settings,
                                                   const EvolutionOptions& options, std::span<const float> parameters,
-                                                  std::span<const float> optimizer_state, std::uint32_t generation);
+                                                  std::span<const float> optimizer_state, std::uint32_t generation,
+                                                  std::uint32_t tail_count = 0);
 
 struct LoggedGeneration {
     std::uint32_t generation = 0;  ///< from 0

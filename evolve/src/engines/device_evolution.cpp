@@ -159,6 +159,7 @@ Result<GenerationSummary> DeviceEvolution::step() {
 Result<void> DeviceEvolution::give(const ShapedGeneration& shaped, std::span<const float> with_gradient) {
     const std::uint64_t count = options.antithetic ? options.population / 2 : options.population;
     YOLK_TRY_VOID(check_shaped(shaped, count, has_integers()));
+    YOLK_TRY_VOID(check_tail(shaped, table().element_count()));
     if (!with_gradient.empty()) YOLK_TRY_VOID(check_gradient(with_gradient, table().element_count()));
     YOLK_TRY_VOID(create_given());
     const auto put = [](const BufferView& to, std::span<const std::byte> bytes) {
@@ -212,6 +213,7 @@ Result<GenerationSummary> DeviceEvolution::adopt(const ShapedGeneration& shaped,
 Result<GenerationSummary> DeviceEvolution::apply(const ShapedGeneration& shaped, std::span<const float> with_gradient) {
     YOLK_TRY_VOID(give(shaped, with_gradient));
     YOLK_TRY_VOID(enter_bounds());
+    YOLK_TRY_VOID(set_elements(table().element_count() - static_cast<std::uint32_t>(shaped.tail.size()), shaped.tail));
     const NoiseContext when = schedule.noise_time();
     record_begin();
     {

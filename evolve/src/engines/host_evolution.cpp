@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "member_sums.hpp"
 #include "summarise.hpp"
 #include "yolk/internal/evolve/schedule.hpp"
 #include "yolk/internal/evolve/shaping.hpp"
@@ -65,6 +66,7 @@ Result<std::uint64_t> HostEvolution::evaluate(const MemberRange& members, std::s
 Result<GenerationSummary> HostEvolution::step() {
     YOLK_TRY_VOID(begin());
     std::uint64_t evaluations = 0;
+    std::vector<std::uint64_t> sums(parts.counts.words);
     const std::uint32_t most = std::max(1U, evaluator->most_members());
     std::vector<float> part;
     for (std::uint32_t first = 0; first < options.population; first += std::min(most, options.population - first)) {
@@ -72,6 +74,8 @@ Result<GenerationSummary> HostEvolution::step() {
         part.assign(std::size_t{members.count} * options.episodes, 0.0F);
         YOLK_TRY(const std::uint64_t made, evaluate(members, part));
         evaluations += made;
+        YOLK_TRY(const std::span<const std::uint32_t> counted, counted_by(*evaluator, members, sums.size()));
+        add_counts(counted, sums);
         for (std::size_t episode = 0; episode < options.episodes; ++episode)
             std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(episode * members.count), members.count,
                         returns.begin() + static_cast<std::ptrdiff_t>(episode * options.population + first));
@@ -84,6 +88,7 @@ Result<GenerationSummary> HostEvolution::step() {
                                         .antithetic = options.antithetic,
                                         .config = {}},
                                        returns));
+    last_shaped.tail = tail_after(parts.counts, state.parameters, sums);
     YOLK_TRY(GenerationSummary summary, apply(last_shaped, {}));
     summary.evaluations = evaluations;
     return summary;
@@ -92,6 +97,7 @@ Result<GenerationSummary> HostEvolution::step() {
 Result<GenerationSummary> HostEvolution::apply(const ShapedGeneration& given, std::span<const float> gradient) {
     YOLK_TRY_VOID(check_shaped(given, options.antithetic ? options.population / 2 : options.population,
                                is_integer_rule(options.fitness)));
+    YOLK_TRY_VOID(check_tail(given, parts.parameters.element_count()));
     if (!gradient.empty()) YOLK_TRY_VOID(check_gradient(gradient, parts.parameters.element_count()));
     move_into_bounds(parts.bounds, state.parameters);
     const Schedule schedule(options, state.generation);

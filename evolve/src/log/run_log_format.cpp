@@ -59,7 +59,8 @@ Error bad_header(std::string_view what, std::string_view why) {
 }  // namespace
 
 std::uint64_t record_bytes(const RunLogHeader& header) noexcept {
-    return sizeof(RecordHead) + weight_bytes(header) * header.weight_count + kRunLogHashBytes;
+    return sizeof(RecordHead) + weight_bytes(header) * header.weight_count + sizeof(float) * header.tail_count +
+           kRunLogHashBytes;
 }
 
 std::uint64_t last_hash(std::span<const std::byte> bytes) noexcept {
@@ -71,12 +72,14 @@ std::uint64_t last_hash(std::span<const std::byte> bytes) noexcept {
 Result<std::vector<std::byte>> encode_header(const RunLogHeader& header) {
     Json settings = Json::object();
     for (const auto& [name, value] : header.settings) settings[name] = value;
-    const std::string text = to_line(Json{{"weights", enum_words(header.weights)[std::size_t(header.weights)]},
-                                          {"weight_count", header.weight_count},
-                                          {"element_count", header.element_count},
-                                          {"first_generation", header.first_generation},
-                                          {"first_digest", header.first_digest},
-                                          {"settings", std::move(settings)}});
+    Json json{{"weights", enum_words(header.weights)[std::size_t(header.weights)]},
+              {"weight_count", header.weight_count},
+              {"element_count", header.element_count},
+              {"first_generation", header.first_generation},
+              {"first_digest", header.first_digest},
+              {"settings", std::move(settings)}};
+    if (header.tail_count > 0) json["tail_count"] = header.tail_count;
+    const std::string text = to_line(json);
     if (text.size() > kMaxRunLogText) {
         return bad_input(
             "The log's header would have {} bytes of settings and digests; {} are allowed. The names of frozen "
@@ -86,8 +89,9 @@ Result<std::vector<std::byte>> encode_header(const RunLogHeader& header) {
     std::vector<std::byte> out(kRunLogFixedBytes + text.size() + kRunLogHashBytes);
     const auto text_bytes = static_cast<std::uint32_t>(text.size());
     std::memcpy(out.data(), kRunLogMagic.data(), kRunLogMagic.size());
-    std::memcpy(out.data() + kRunLogMagic.size(), &kRunLogVersion, sizeof(kRunLogVersion));
-    std::memcpy(out.data() + kRunLogMagic.size() + sizeof(kRunLogVersion), &text_bytes, sizeof(text_bytes));
+    const std::uint32_t version = header.tail_count > 0 ? kRunLogVersionWithTail : kRunLogVersion;
+    std::memcpy(out.data() + kRunLogMagic.size(), &version, sizeof(version));
+    std::memcpy(out.data() + kRunLogMagic.size() + sizeof(version), &text_bytes, sizeof(text_bytes));
     std::memcpy(out.data() + kRunLogFixedBytes, text.data(), text.size());
     const std::size_t hashed = out.size() - kRunLogHashBytes;
     const std::uint64_t hash = hash64(std::span(out).first(hashed));
@@ -95,7 +99,7 @@ Result<std::vector<std::byte>> encode_header(const RunLogHeader& header) {
     return out;
 }
 
-Result<RunLogHeader> decode_header(std::string_view text, std::string_view what) {
+Result<RunLogHeader> decode_header(std::string_view text, std::string_view what, bool has_tail) {
     YOLK_TRY(const Json json, parse_json(text, fmt::format("the header of {}", what)));
     if (!json.is_object()) return bad_header(what, "its header is not a JSON object");
     RunLogHeader header;
@@ -110,6 +114,8 @@ Result<RunLogHeader> decode_header(std::string_view text, std::string_view what)
         !read_count("element_count", header.element_count, 1, 0xFFFFFFFFU) ||
         !read_count("first_generation", header.first_generation, 0, 0xFFFFFFFEU))
         return bad_header(what, "a count in its header is missing or outside its limits");
+    if (has_tail && !read_count("tail_count", header.tail_count, 1, header.element_count))
+        return bad_header(what, "its version is of generations that set elements, but it does not say how many");
     const auto weights = json.find("weights");
     const auto words = enum_words(header.weights);
     const auto word = weights == json.end() ? words.end() : std::ranges::find_if(words, [&](std::string_view known) {
@@ -150,6 +156,10 @@ Result<std::vector<std::byte>> encode_record(const RunLogHeader& header, std::ui
                          generation.shaped.integer_weights.size(), generation.shaped.float_weights.size(),
                          header.weight_count, integers ? "int8" : "fp32");
     }
+    if (generation.shaped.tail.size() != header.tail_count) {
+        return bad_input("The generation sets {} elements of the parameters; those of this log set {}.",
+                         generation.shaped.tail.size(), header.tail_count);
+    }
     RecordHead head{.generation = generation.generation, .summary = generation.shaped.summary};
     if (!generation.digest.empty()) {
         if (!is_digest(generation.digest))
@@ -166,6 +176,8 @@ Result<std::vector<std::byte>> encode_record(const RunLogHeader& header, std::ui
     std::vector<std::byte> record(record_bytes(header));
     std::memcpy(record.data(), &head, sizeof(head));
     std::ranges::copy(weights, record.begin() + sizeof(head));
+    std::ranges::copy(std::as_bytes(std::span(generation.shaped.tail)),
+                      record.begin() + static_cast<std::ptrdiff_t>(sizeof(head) + weights.size()));
     const std::uint64_t hash = record_hash(header_hash, record);
     std::memcpy(record.data() + record.size() - kRunLogHashBytes, &hash, sizeof(hash));
     return record;
@@ -184,6 +196,9 @@ std::optional<LoggedGeneration> decode_record(const RunLogHeader& header, std::s
     };
     header.weights == FitnessWeights::I8 ? copy(generation.shaped.integer_weights)
                                          : copy(generation.shaped.float_weights);
+    generation.shaped.tail.resize(header.tail_count);
+    std::memcpy(generation.shaped.tail.data(), weights + weight_bytes(header) * header.weight_count,
+                sizeof(float) * header.tail_count);
     if ((head.flags & kHasPolicyMean) != 0) generation.policy_mean = head.policy_mean;
     generation.solved = (head.flags & kSolved) != 0;
     if ((head.flags & kHasDigest) != 0)
@@ -193,14 +208,16 @@ std::optional<LoggedGeneration> decode_record(const RunLogHeader& header, std::s
 
 Result<RunLogHeader> run_log_header(std::vector<std::pair<std::string, std::string>> settings,
                                     const EvolutionOptions& options, std::span<const float> parameters,
-                                    std::span<const float> optimizer_state, std::uint32_t generation) {
+                                    std::span<const float> optimizer_state, std::uint32_t generation,
+                                    std::uint32_t tail_count) {
     YOLK_TRY(std::string digest, state_digest(parameters, optimizer_state, generation));
     return RunLogHeader{.settings = std::move(settings),
                         .weights = is_integer_rule(options.fitness) ? FitnessWeights::I8 : FitnessWeights::F32,
                         .weight_count = options.antithetic ? options.population / 2 : options.population,
                         .element_count = static_cast<std::uint32_t>(parameters.size()),
                         .first_generation = generation,
-                        .first_digest = std::move(digest)};
+                        .first_digest = std::move(digest),
+                        .tail_count = tail_count};
 }
 
 }  // namespace yolk::evolve

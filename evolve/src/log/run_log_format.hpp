@@ -24,8 +24,9 @@ inline constexpr std::size_t kRunLogHashBytes = 8;
 /// The whole header, checksum included. Error, BadInput: more text than a reader takes.
 [[nodiscard]] Result<std::vector<std::byte>> encode_header(const RunLogHeader& header);
 [[nodiscard]] std::uint64_t last_hash(std::span<const std::byte> bytes) noexcept;
-/// Of the text alone. `what` names the file in errors. Errors, BadInput: text that is not of this form.
-[[nodiscard]] Result<RunLogHeader> decode_header(std::string_view text, std::string_view what);
+/// Of the text alone; `has_tail`: of a log of version 2. `what` names the file in errors. Errors, BadInput: text that
+/// is not of this form.
+[[nodiscard]] Result<RunLogHeader> decode_header(std::string_view text, std::string_view what, bool has_tail);
 
 /// Errors: weights of another kind or count than the header's, a digest that is not 32 hexadecimal digits.
 [[nodiscard]] Result<std::vector<std::byte>> encode_record(const RunLogHeader& header, std::uint64_t header_hash,

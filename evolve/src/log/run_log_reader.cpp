@@ -68,10 +68,10 @@ Result<std::uint64_t> RunLogReader::read_header() {
     std::uint32_t version = 0, text_bytes = 0;
     std::memcpy(&version, bytes.data() + kRunLogMagic.size(), sizeof(version));
     std::memcpy(&text_bytes, bytes.data() + kRunLogMagic.size() + sizeof(version), sizeof(text_bytes));
-    if (version != kRunLogVersion) {
+    if (version != kRunLogVersion && version != kRunLogVersionWithTail) {
         return bad_input(
-            "'{}' has the log version {}; this version of Yolk reads version {}. Use the Yolk that wrote it.",
-            shown(path_), version, kRunLogVersion);
+            "'{}' has the log version {}; this version of Yolk reads versions {} and {}. Use the Yolk that wrote it.",
+            shown(path_), version, kRunLogVersion, kRunLogVersionWithTail);
     }
     if (text_bytes > kMaxRunLogText) {
         return bad_input(
@@ -92,7 +92,7 @@ Result<std::uint64_t> RunLogReader::read_header() {
             shown(path_));
     }
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + kRunLogFixedBytes, text_bytes);
-    YOLK_TRY(header_, decode_header(text, quoted(path_)));
+    YOLK_TRY(header_, decode_header(text, quoted(path_), version == kRunLogVersionWithTail));
     return file_bytes;
 }
 

@@ -42,6 +42,7 @@ Result<std::unique_ptr<PoolEvolution>> PoolEvolution::create(DevicePool pool, Ex
     made->begun.assign(pool.size(), 0);
     made->evaluations.assign(options.population, 0);
     made->returns.assign(std::size_t{options.population} * options.episodes, 0.0F);
+    made->counts.assign(std::size_t{options.population} * made->parts.counts.words, 0);
     YOLK_TRY_VOID(made->make_evaluators());
     YOLK_TRY_VOID(made->make_lead());
     if (pool.options().audit > 0.0) made->history = History{.base = made->state};
@@ -129,6 +130,7 @@ Result<GenerationSummary> PoolEvolution::step() {
             continue;
         }
         YOLK_TRY(ShapedGeneration made, shape(members));
+        YOLK_TRY(made.tail, follow_counts(members));
         YOLK_TRY(Updated updated, update_and_audit(made));
         if (updated.suspect_since != kNothingSuspect) {
             YOLK_TRY_VOID(go_back_together(updated.suspect_since));
@@ -208,6 +210,7 @@ Result<GenerationSummary> PoolEvolution::apply(const ShapedGeneration& given, st
     // Before functions of the caller's get them.
     YOLK_TRY_VOID(check_shaped(given, options.antithetic ? options.population / 2 : options.population,
                                is_integer_rule(options.fitness)));
+    YOLK_TRY_VOID(check_tail(given, parts.parameters.element_count()));
     if (!gradient.empty()) YOLK_TRY_VOID(check_gradient(gradient, parts.parameters.element_count()));
     YOLK_TRY(const GenerationSummary summary, update(given, gradient));
     remember(given);
@@ -254,6 +257,7 @@ Result<GenerationSummary> PoolEvolution::update_on_lead(const ShapedGeneration& 
     }
     if (!parts.stages.optimize) return lead->apply(given, direction);
     State next = state;
+    std::ranges::copy(given.tail, next.parameters.end() - static_cast<std::ptrdiff_t>(given.tail.size()));
     YOLK_TRY_VOID(call_optimize(parts.stages, {.gradient = direction,
                                                .parameters = next.parameters,
                                                .state = next.optimizer,

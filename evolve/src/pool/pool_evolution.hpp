@@ -73,9 +73,10 @@ struct PoolEvolution final : EvolutionEngine {
     PoolParts parts;
     EvolutionOptions options;
     std::vector<std::unique_ptr<MemberEvaluator>> evaluators;  // by worker; null: dropped before it had one
-    std::uint64_t rounds = 0;          // of evaluation, those of generations that were made again included
-    std::vector<std::uint64_t> begun;  // by worker: the last round that it had a part in; 0: none
-    std::vector<float> returns;        // [episodes, population]
+    std::uint64_t rounds = 0;           // of evaluation, those of generations that were made again included
+    std::vector<std::uint64_t> begun;   // by worker: the last round that it had a part in; 0: none
+    std::vector<float> returns;         // [episodes, population]
+    std::vector<std::uint32_t> counts;  // PoolParts::counts, [population, words]
     /// What a chunk took, until keep() shows that it counts: audits and what is discarded do not.
     struct Counted {
         MemberRange members;
@@ -111,6 +112,17 @@ struct PoolEvolution final : EvolutionEngine {
                                             std::uint64_t& count) const;
     Result<std::vector<std::byte>> evaluate_mean(MemberEvaluator& evaluator) const;
     [[nodiscard]] std::size_t mean_bytes() const noexcept { return sizeof(double) * parts.mean_scores; }
+    [[nodiscard]] std::size_t counts_bytes(const MemberRange& members) const noexcept {
+        return sizeof(std::uint32_t) * parts.counts.words * members.count;
+    }
+    [[nodiscard]] std::span<std::byte> counts_of(const MemberRange& members) noexcept {
+        return std::as_writable_bytes(std::span(counts))
+            .subspan(sizeof(std::uint32_t) * parts.counts.words * members.first, counts_bytes(members));
+    }
+    [[nodiscard]] std::span<const std::byte> counts_of(const MemberRange& members) const noexcept {
+        return std::as_bytes(std::span(counts))
+            .subspan(sizeof(std::uint32_t) * parts.counts.words * members.first, counts_bytes(members));
+    }
     /// The mean's scores come with the first member's.
     [[nodiscard]] bool has_mean(const MemberRange& members) const noexcept {
         return parts.mean_scores > 0 && members.first == 0;
@@ -129,6 +141,8 @@ struct PoolEvolution final : EvolutionEngine {
     [[nodiscard]] std::uint32_t members_verified() const;
     [[nodiscard]] std::uint32_t suspect_since() const;
     Result<ShapedGeneration> shape(const MemberRange& members);
+    /// ShapedGeneration::tail by what the population counted on all ranks; `members` are those of this one.
+    Result<std::vector<float>> follow_counts(const MemberRange& members);
     Result<GenerationSummary> update(const ShapedGeneration& given, std::span<const float> gradient);
     Result<GenerationSummary> update_on_lead(const ShapedGeneration& given, std::span<const float> gradient);
     /// A generation's update on all ranks: where nothing is suspect, all have this state.

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <utility>
 
+#include "member_sums.hpp"
 #include "pool_evolution.hpp"
 #include "stage_calls.hpp"
 #include "yolk/internal/evolve/shaping.hpp"
@@ -38,12 +39,13 @@ constexpr std::uint32_t kFinestShare = 64;
 
 }  // namespace
 
-/// On a worker's thread, or the caller's for the judge: the state does not change meanwhile. The mean's scores are
-/// last.
+/// On a worker's thread, or the caller's for the judge: the state does not change meanwhile. Returns, the mean's
+/// scores, then what members counted.
 Result<std::vector<std::byte>> PoolEvolution::evaluate(MemberEvaluator& evaluator, const MemberRange& members,
                                                        std::uint64_t& count) const {
     const std::size_t return_bytes = std::size_t{members.count} * options.episodes * sizeof(float);
-    std::vector<std::byte> result(return_bytes + (has_mean(members) ? mean_bytes() : 0));
+    const std::size_t scores_bytes = return_bytes + (has_mean(members) ? mean_bytes() : 0);
+    std::vector<std::byte> result(scores_bytes + counts_bytes(members));
     const std::span values(reinterpret_cast<float*>(result.data()), return_bytes / sizeof(float));
     if (has_mean(members)) {
         std::array<double, kMostMeanScores> of_mean{};
@@ -54,6 +56,10 @@ Result<std::vector<std::byte>> PoolEvolution::evaluate(MemberEvaluator& evaluato
         YOLK_TRY(count, evaluator.evaluate(members, values));
     }
     std::ranges::transform(values, values.begin(), with_one_nan<float>);
+    if (members.count > 0) {
+        YOLK_TRY(const std::span<const std::uint32_t> own, counted_by(evaluator, members, parts.counts.words));
+        std::ranges::copy(std::as_bytes(own), result.begin() + static_cast<std::ptrdiff_t>(scores_bytes));
+    }
     return result;
 }
 
@@ -89,6 +95,7 @@ void PoolEvolution::keep(const MemberRange& members, std::span<const std::byte> 
                     row_bytes);
     if (has_mean(members))
         std::memcpy(scores_of_mean.data(), result.data() + row_bytes * options.episodes, mean_bytes());
+    std::ranges::copy(result.last(counts_bytes(members)), counts_of(members).begin());
     std::fill_n(evaluations.begin() + members.first, members.count, std::uint64_t{0});
     const std::lock_guard lock(counting);
     const auto last_one =
@@ -106,6 +113,8 @@ std::vector<std::byte> PoolEvolution::kept(const MemberRange& members) const {
                     row_bytes);
     if (has_mean(members))
         std::memcpy(result.data() + row_bytes * options.episodes, scores_of_mean.data(), mean_bytes());
+    const std::span<const std::byte> own = counts_of(members);
+    result.insert(result.end(), own.begin(), own.end());
     return result;
 }
 
@@ -239,6 +248,15 @@ Result<bool> PoolEvolution::score_mean() {
 
 MeanScores PoolEvolution::mean() const noexcept {
     return {.parameters = mean_parameters, .scores = std::span(scores_of_mean).first(parts.mean_scores)};
+}
+
+Result<std::vector<float>> PoolEvolution::follow_counts(const MemberRange& members) {
+    std::vector<std::uint64_t> sums(parts.counts.words);
+    if (sums.empty()) return std::vector<float>();
+    const std::size_t first = std::size_t{members.first} * parts.counts.words;
+    add_counts(std::span(counts).subspan(first, std::size_t{members.count} * parts.counts.words), sums);
+    if (team) YOLK_TRY_VOID(team->add(sums));
+    return tail_after(parts.counts, state.parameters, sums);
 }
 
 /// `members` are those that were evaluated here.

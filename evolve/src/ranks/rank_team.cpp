@@ -68,6 +68,23 @@ Result<RankTeam::Scored> RankTeam::after_scores(const Result<Scored>& mine, bool
     return together;
 }
 
+Result<void> RankTeam::add(std::span<std::uint64_t> sums) {
+    YOLK_TRY(const auto all, gather_results(*exchange_, Result<ByteVector>(bytes_of_values(sums))));
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        if (all[rank].size() != sums.size_bytes()) {
+            return failed_work("Rank {} is not in step: it sent {} bytes of its sums, not {}.", rank, all[rank].size(),
+                               sums.size_bytes());
+        }
+        if (rank == exchange_->rank()) continue;
+        for (std::size_t i = 0; i < sums.size(); ++i) {
+            std::uint64_t other = 0;
+            std::memcpy(&other, all[rank].data() + i * sizeof(other), sizeof(other));
+            sums[i] += other;
+        }
+    }
+    return {};
+}
+
 Result<std::vector<RankTeam::State>> RankTeam::after_update(const Result<State>& mine) {
     const auto packed = [&]() -> Result<std::vector<std::byte>> {
         if (!mine) return mine.error();

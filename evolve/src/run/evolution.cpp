@@ -77,7 +77,8 @@ Result<Evolution> Evolution::create(const Devices& devices, PoolParts parts, con
     }
     const bool has_stages = parts.stages.shape || parts.stages.update || parts.stages.optimize;
     const bool is_audited = pool.options().audit > 0.0;  // a pool says where nobody is left to do it
-    if (pool.in_use() == 1 && parts.single && !has_stages && !devices.has_other_ranks() && !is_audited) {
+    const bool counts = parts.counts.words > 0;
+    if (pool.in_use() == 1 && parts.single && !counts && !has_stages && !devices.has_other_ranks() && !is_audited) {
         YOLK_TRY(const std::size_t only, pool.lead());
         YOLK_TRY(EvolutionParts single, single_parts(pool.device(only), std::move(parts)));
         YOLK_TRY(Evolution run, create(pool.device(only), pool.dispatcher(only), std::move(single), options));

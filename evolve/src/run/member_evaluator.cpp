@@ -14,7 +14,12 @@
 namespace yolk::evolve {
 namespace {
 
-constexpr std::uint64_t kEvaluationCounterBytes = std::uint64_t{4} * kEvaluationCounters;
+/// Of a roll-out's evaluation words: the number of evaluations, and what members counted.
+std::uint64_t taken_evaluations(std::span<const std::uint32_t> words, std::vector<std::uint32_t>& counts) {
+    const auto counted = words.subspan(kEvaluationCounters);
+    counts.assign(counted.begin(), counted.end());
+    return std::accumulate(words.begin(), words.begin() + kEvaluationCounters, std::uint64_t{0});
+}
 
 /// Each call is one submission: the parameters where they are new, the members, and their returns to the host.
 class RolloutMembers final : public MemberEvaluator {
@@ -30,6 +35,7 @@ class RolloutMembers final : public MemberEvaluator {
     [[nodiscard]] std::uint32_t most_members() const noexcept override { return plan_.desc().members; }
     [[nodiscard]] Result<void> begin(std::span<const float> parameters, const NoiseContext& when) override;
     [[nodiscard]] Result<std::uint64_t> evaluate(const MemberRange& members, std::span<float> returns) override;
+    [[nodiscard]] std::span<const std::uint32_t> counts() const noexcept override { return counts_; }
 
    private:
     Dispatcher* dispatcher_;
@@ -40,6 +46,7 @@ class RolloutMembers final : public MemberEvaluator {
     NoiseContext when_{};
     std::uint32_t first_episode_ = 0;
     bool is_new_ = false;  // what was given is not on the device yet
+    std::vector<std::uint32_t> counts_;
 };
 
 Result<void> RolloutMembers::make_buffers(const Device& device) {
@@ -51,12 +58,12 @@ Result<void> RolloutMembers::make_buffers(const Device& device) {
         return {};
     };
     const std::uint64_t parameter_bytes = desc.parameters.size_bytes();
+    const std::uint64_t evaluation_bytes = std::uint64_t{4} * evaluation_words(desc);
     YOLK_TRY_VOID(make(given_, parameter_bytes, MemoryDomain::Upload, "members' given parameters"));
     YOLK_TRY_VOID(make(parameters_, parameter_bytes, MemoryDomain::Device, "members' parameters"));
     YOLK_TRY_VOID(make(returns_, returns_bytes, MemoryDomain::Device, "members' returns"));
-    YOLK_TRY_VOID(make(evaluations_, kEvaluationCounterBytes, MemoryDomain::Device, "members' evaluation counters"));
-    YOLK_TRY_VOID(
-        make(readback_, kEvaluationCounterBytes + returns_bytes, MemoryDomain::Readback, "members' readback"));
+    YOLK_TRY_VOID(make(evaluations_, evaluation_bytes, MemoryDomain::Device, "members' evaluation counters"));
+    YOLK_TRY_VOID(make(readback_, evaluation_bytes + returns_bytes, MemoryDomain::Readback, "members' readback"));
     const MemoryNeeds needs = plan_.scratch();
     if (needs.size_bytes != 0) {
         Result<void> made = make(scratch_, needs.size_bytes, MemoryDomain::Device, "members' scratch");
@@ -96,17 +103,18 @@ Result<std::uint64_t> RolloutMembers::evaluate(const MemberRange& members, std::
     bound_.record(recorder_, when_,
                   {.first_episode = first_episode_, .first_member = members.first, .members = members.count});
     recorder_.barrier(Barrier::ComputeToTransfer);
-    recorder_.copy(evaluations_, BufferView{readback_, 0, kEvaluationCounterBytes});
+    const std::uint64_t evaluation_bytes = std::uint64_t{4} * evaluation_words(plan_.desc(), members.count);
+    recorder_.copy(BufferView{evaluations_, 0, evaluation_bytes}, BufferView{readback_, 0, evaluation_bytes});
     recorder_.copy(BufferView{returns_, 0, returns.size_bytes()},
-                   BufferView{readback_, kEvaluationCounterBytes, returns.size_bytes()});
+                   BufferView{readback_, evaluation_bytes, returns.size_bytes()});
     recorder_.barrier(Barrier::ToHost);
     YOLK_TRY_VOID(dispatcher_->run(recorder_));
     YOLK_TRY_VOID(readback_.invalidate());
     is_new_ = false;
     const std::byte* const bytes = readback_.mapped().data();
-    std::memcpy(returns.data(), bytes + kEvaluationCounterBytes, returns.size_bytes());
-    const std::span counters(reinterpret_cast<const std::uint32_t*>(bytes), kEvaluationCounters);
-    return std::accumulate(counters.begin(), counters.end(), std::uint64_t{0});
+    std::memcpy(returns.data(), bytes + evaluation_bytes, returns.size_bytes());
+    const std::span words(reinterpret_cast<const std::uint32_t*>(bytes), evaluation_bytes / sizeof(std::uint32_t));
+    return taken_evaluations(words, counts_);
 }
 
 class HostFunctionMembers final : public MemberEvaluator {
@@ -140,6 +148,40 @@ class HostFunctionMembers final : public MemberEvaluator {
     NoiseContext when_{};
 };
 
+class TwinMembers final : public MemberEvaluator {
+   public:
+    TwinMembers(const RolloutDesc& desc, std::uint32_t first_episode) : desc_(desc), first_episode_(first_episode) {}
+    [[nodiscard]] std::uint32_t episodes() const noexcept override { return desc_.episodes; }
+    [[nodiscard]] std::uint32_t most_members() const noexcept override {
+        return std::numeric_limits<std::uint32_t>::max();
+    }
+    [[nodiscard]] std::span<const std::uint32_t> counts() const noexcept override { return counts_; }
+    [[nodiscard]] Result<void> begin(std::span<const float> parameters, const NoiseContext& when) override {
+        parameters_.assign(parameters.begin(), parameters.end());
+        when_ = when;
+        return {};
+    }
+    [[nodiscard]] Result<std::uint64_t> evaluate(const MemberRange& members, std::span<float> returns) override {
+        if (parameters_.size() != desc_.parameters.element_count()) {
+            return bad_input("There are {} parameter elements; the network of the roll-out has {}.", parameters_.size(),
+                             desc_.parameters.element_count());
+        }
+        desc_.members = members.count;
+        std::vector<std::uint32_t> words(evaluation_words(desc_));
+        reference::twin_of(
+            desc_, {parameters_, returns, words}, when_,
+            RolloutPart{.first_episode = first_episode_, .first_member = members.first, .members = members.count});
+        return taken_evaluations(words, counts_);
+    }
+
+   private:
+    RolloutDesc desc_;
+    std::uint32_t first_episode_;
+    std::vector<float> parameters_;
+    NoiseContext when_{};
+    std::vector<std::uint32_t> counts_;
+};
+
 }  // namespace
 
 MemberEvaluator::~MemberEvaluator() = default;
@@ -167,20 +209,7 @@ std::unique_ptr<MemberEvaluator> host_members(HostMembers evaluate, std::uint32_
 }
 
 std::unique_ptr<MemberEvaluator> rollout_twin_members(const RolloutDesc& desc, std::uint32_t first_episode) {
-    return host_members(
-        [desc, first_episode](const HostQuestion& question, std::span<float> returns) -> Result<std::uint64_t> {
-            if (question.parameters.size() != desc.parameters.element_count()) {
-                return bad_input("There are {} parameter elements; the network of the roll-out has {}.",
-                                 question.parameters.size(), desc.parameters.element_count());
-            }
-            std::array<std::uint32_t, kEvaluationCounters> counters{};
-            reference::twin_of(desc, {question.parameters, returns, counters}, question.when,
-                               RolloutPart{.first_episode = first_episode,
-                                           .first_member = question.members.first,
-                                           .members = question.members.count});
-            return std::accumulate(counters.begin(), counters.end(), std::uint64_t{0});
-        },
-        desc.episodes);
+    return std::make_unique<TwinMembers>(desc, first_episode);
 }
 
 }  // namespace yolk::evolve

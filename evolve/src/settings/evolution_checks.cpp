@@ -76,6 +76,14 @@ Result<void> check_finite(std::span<const float> values, std::string_view of) {
     return bad_input("Element {} of {} would be {}; all must be finite.", bad - values.begin(), of, *bad);
 }
 
+Result<void> check_tail(const ShapedGeneration& shaped, std::uint32_t elements) {
+    if (shaped.tail.size() > elements) {
+        return bad_input("A generation sets the last {} parameter elements; there are {}.", shaped.tail.size(),
+                         elements);
+    }
+    return check_finite(shaped.tail, "the elements that a generation sets");
+}
+
 Result<void> check_gradient(std::span<const float> gradient, std::uint32_t elements) {
     if (gradient.size() != elements) {
         return bad_input("There are {} values of a gradient for {} parameter elements; the two must be equal.",

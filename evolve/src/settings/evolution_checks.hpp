@@ -17,6 +17,8 @@ namespace yolk::evolve {
 /// Values are finite. The error names the first that is not, counted from the span's beginning, and what it is of.
 [[nodiscard]] Result<void> check_finite(std::span<const float> values, std::string_view of = "the parameters");
 /// One for each of `elements` parameters, all finite.
+/// What a generation sets of the parameters: not more than there are, and finite.
+[[nodiscard]] Result<void> check_tail(const ShapedGeneration& shaped, std::uint32_t elements);
 [[nodiscard]] Result<void> check_gradient(std::span<const float> gradient, std::uint32_t elements);
 /// Of elements that there are, none above its upper bound.
 [[nodiscard]] Result<void> check_bounds(std::span<const ElementBounds> bounds, std::uint32_t elements);

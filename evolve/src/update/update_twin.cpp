@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/internal/evolve/update_twin.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 
@@ -53,6 +54,7 @@ EvolutionState updated_by_twin(EvolutionState state, const ParameterTable& table
         own = gradient_by_twin(state.generation, table, options, given);
         gradient = own;
     }
+    std::ranges::copy(given.tail, state.parameters.end() - static_cast<std::ptrdiff_t>(given.tail.size()));
     state.optimizer.resize(std::size_t{optimizer_state_arrays(options.optimizer)} * table.element_count());
     std::uint32_t skipped = 0;
     reference::twin_of(optimizer, {gradient, state.parameters, state.optimizer, skipped},

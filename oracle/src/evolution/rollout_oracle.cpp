@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -14,6 +15,9 @@ namespace {
 
 constexpr double kHiddenError = 1.3e-6;      // exact_tanh's stated bound, and what it flushes
 constexpr double kFastHiddenError = 1.2e-4;  // fast_tanh's (policy_network.glsl)
+// Of normalized observations (docs/environments.md).
+constexpr double kMostObserved = 32768.0;
+constexpr double kMostNormalized = 10.0;
 
 double noise_value(const NoiseContext& when, std::size_t parameter, Domain domain, std::uint32_t pair,
                    std::size_t index) {
@@ -41,7 +45,7 @@ PolicyOracle::PolicyOracle(const RolloutDesc& desc, std::span<const float> param
     const double side = reference::is_plus_side(desc.antithetic, static_cast<std::int32_t>(member)) ? 1.0 : -1.0;
     const double signed_sigma = desc.mean_only ? 0.0 : side * static_cast<double>(when.sigma);
     const std::uint32_t pair = desc.antithetic ? member / 2 : member;
-    for (std::size_t p = 0; p + 1 < table.size(); p += 2) {
+    for (std::size_t p = 0; p < 2 * (desc.network.widths.size() - 1); p += 2) {
         Layer layer;
         layer.inputs = table[p].columns;
         layer.outputs = table[p].rows;
@@ -74,6 +78,11 @@ PolicyOracle::PolicyOracle(const RolloutDesc& desc, std::span<const float> param
         }
         layers_.push_back(std::move(layer));
     }
+    if (!desc.network.normalized) return;
+    const std::size_t values = desc.network.widths.front();
+    shifts_.assign(parameters.begin(), parameters.begin() + static_cast<std::ptrdiff_t>(values));
+    const auto scales = parameters.subspan(values, values);
+    scales_.assign(scales.begin(), scales.end());
 }
 
 std::vector<RolloutValue> PolicyOracle::apply(const Layer& layer, std::span<const RolloutValue> inputs) const {
@@ -102,11 +111,28 @@ std::vector<RolloutValue> PolicyOracle::apply(const Layer& layer, std::span<cons
     return outputs;
 }
 
-std::vector<RolloutValue> PolicyOracle::outputs(std::span<const float> observation) const {
+std::vector<RolloutValue> PolicyOracle::inputs(std::span<const float> observation) const {
     std::vector<RolloutValue> units;
-    for (const float value : observation) {
-        units.push_back({value, std::abs(value) < static_cast<float>(kOperandFloor) ? kOperandFloor : 0.0});
+    for (std::size_t i = 0; i < observation.size(); ++i) {
+        const double value = observation[i];
+        const double flushed = std::abs(value) < kOperandFloor ? kOperandFloor : 0.0;
+        if (shifts_.empty()) {
+            units.push_back({value, flushed});
+            continue;
+        }
+        // A rounding of the difference and one of the product; the operand rule may drop the value, the difference and
+        // the result.
+        const double centred = std::clamp(value, -kMostObserved, kMostObserved) - shifts_[i];
+        const double normalized = std::clamp(centred * scales_[i], -kMostNormalized, kMostNormalized);
+        const double rounded = 2.0 * kFp32Rounding * (1.0 + kFp32Rounding) * std::abs(centred * scales_[i]);
+        units.push_back({std::isfinite(value) ? normalized : 0.0,
+                         rounded + (flushed + kOperandFloor) * std::abs(scales_[i]) + kOperandFloor});
     }
+    return units;
+}
+
+std::vector<RolloutValue> PolicyOracle::outputs(std::span<const float> observation) const {
+    std::vector<RolloutValue> units = inputs(observation);
     for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
         units = apply(layers_[layer], units);
         if (layer + 1 == layers_.size()) break;

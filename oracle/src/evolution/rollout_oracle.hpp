@@ -36,7 +36,9 @@ class PolicyOracle {
         std::vector<double> bias_magnitudes;
     };
     [[nodiscard]] std::vector<RolloutValue> apply(const Layer& layer, std::span<const RolloutValue> inputs) const;
+    [[nodiscard]] std::vector<RolloutValue> inputs(std::span<const float> observation) const;
     std::vector<Layer> layers_;
+    std::vector<double> shifts_, scales_;  ///< of the observations; empty where they enter as they are
     std::uint32_t rank_ = 1;
     double tanh_error_ = 0.0;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 
 #include "check_tools.hpp"
@@ -34,6 +35,7 @@ struct RolloutCase {
     bool antithetic = true;
     RolloutPart part{};
     Determinism determinism = Determinism::Exact;
+    bool normalized = false;
 };
 
 // One member, one step, primes, one around a workgroup of 32; every depth; the ends of the ranks; every way to freeze;
@@ -66,6 +68,33 @@ std::vector<RolloutCase> rollout_cases() {
          .max_steps = 15,
          .rank = 3,
          .part = {.first_episode = 1, .first_member = 1000000}},
+        {.what = "normalized",
+         .hidden = {9},
+         .members = 33,
+         .episodes = 3,
+         .max_steps = 150,
+         .rank = 2,
+         .part = {.first_episode = 5, .first_member = 4},
+         .normalized = true},
+        {.what = "normalized, no hidden layer",
+         .hidden = {},
+         .members = 1,
+         .max_steps = 1,
+         .frozen = 0b10,
+         .normalized = true},
+        {.what = "normalized, three layers",
+         .hidden = {7, 5},
+         .members = 31,
+         .max_steps = 200,
+         .never_stop = true,
+         .antithetic = false,
+         .normalized = true},
+        {.what = "the mean, normalized",
+         .hidden = {17},
+         .episodes = 37,
+         .max_steps = 29,
+         .mean_only = true,
+         .normalized = true},
         {.what = "fast", .hidden = {64}, .members = 34, .max_steps = 40, .determinism = Determinism::Fast},
         {.what = "fast, three layers",
          .hidden = {7, 5},
@@ -106,6 +135,7 @@ RolloutDesc describe(const RolloutCase& c) {
     desc.network.widths = {4};
     desc.network.widths.insert(desc.network.widths.end(), c.hidden.begin(), c.hidden.end());
     desc.network.widths.push_back(2);
+    desc.network.normalized = c.normalized;
     std::vector<ParameterDesc> parameters = desc.network.parameters();
     for (std::size_t p = 0; p < parameters.size(); ++p) {
         if ((c.frozen >> p & 1U) != 0) parameters[p].perturbation = Perturbation::Frozen;
@@ -120,8 +150,50 @@ std::vector<float> draw_parameters(std::uint64_t seed, const RolloutDesc& desc) 
     constexpr std::array<float, 5> kEdges{0.0F, -0.0F, 0x1p-140F, 0x1p-41F, -0x1p-40F};
     Draws draws(seed, 1);
     std::vector<float> parameters = draws.uniforms(desc.parameters.element_count(), -0.7F, 0.7F);
-    for (std::size_t i = 5; i < parameters.size(); i += 7) parameters[i] = kEdges[i / 7 % kEdges.size()];
+    const std::size_t layers = desc.network.layer_elements();
+    for (std::size_t i = 5; i < layers; i += 7) parameters[i] = kEdges[i / 7 % kEdges.size()];
+    if (!desc.network.normalized) return parameters;
+    // Scales around 1, one of which clips what is not near its shift.
+    const std::size_t values = desc.network.widths.front();
+    for (std::size_t i = 0; i < values; ++i) parameters[layers + values + i] += 1.0F;
+    parameters[layers + values] = 512.0F;
     return parameters;
+}
+
+/// Of values of 32 bits, the low ones first.
+double joined(std::span<const std::uint32_t> words) {
+    double sum = 0.0;
+    for (std::size_t i = words.size(); i > 0; --i) sum = sum * 0x1p32 + words[i - 1];
+    return sum;
+}
+
+/// One member's counts of its observations, in double: steps of 2^-16 above -2^15, each at most one step off.
+void verify_counts(CheckReport& report, const std::string& name, const RolloutDesc& desc,
+                   std::span<const float> parameters, std::uint32_t member, const RolloutPart& part,
+                   std::span<const std::uint32_t> counted) {
+    for (std::size_t value = 0; value < desc.network.widths.front(); ++value) {
+        double count = 0.0, sum = 0.0, squares = 0.0;
+        for (std::uint32_t episode = 0; episode < desc.episodes; ++episode) {
+            for (const reference::RolloutStep& step :
+                 reference::rollout_trace(desc, parameters, kWhen, member, part.first_episode + episode)) {
+                const double steps = (static_cast<double>(step.observation[value]) + 0x1p15) * 0x1p16;
+                count += 1.0;
+                sum += steps;
+                squares += steps * steps;
+            }
+        }
+        const auto words = counted.subspan(value * kObservationCounts, kObservationCounts);
+        // Sums of doubles of at most 2^64 round by a part in 2^52 each; (s + 1)^2 - s^2 is at most 2^33.
+        const bool is_right = words[0] == static_cast<std::uint32_t>(count) &&
+                              std::abs(joined(words.subspan(1, 2)) - sum) <= count * 1.01 &&
+                              std::abs(joined(words.subspan(3, 3)) - squares) <= count * 0x1.01p33;
+        if (is_right) continue;
+        report.fail(
+            fmt::format("{}: member {} counted {} of value {}, with sums {:.17g} and {:.17g}; {}, {:.17g} and "
+                        "{:.17g} are right.",
+                        name, member, words[0], value, joined(words.subspan(1, 2)), joined(words.subspan(3, 3)), count,
+                        sum, squares));
+    }
 }
 
 // Trajectories in fp32 and double part ways at the first decision on a knife's edge. So each step is held on its own,
@@ -221,7 +293,7 @@ class RolloutProblem final : public OperationProblem<RolloutDesc> {
     }
     void verify(CheckReport& report, const std::string& case_name,
                 std::span<const std::vector<std::uint32_t>> outputs) const override {
-        const auto& counters = outputs[1];
+        const std::span counters = std::span(outputs[1]).first(kEvaluationCounters);
         const std::uint64_t evaluations = std::accumulate(counters.begin(), counters.end(), std::uint64_t{0});
         if (is_fast()) {
             return verify_fast_rollout(report, case_name, fast_rollout(desc(), parameters_, kWhen, argument<1>().value),
@@ -229,13 +301,28 @@ class RolloutProblem final : public OperationProblem<RolloutDesc> {
         }
         const HostMemory made = made_by_twin();
         const auto counted = made.in<std::uint32_t>(2);
-        const std::uint64_t right = std::accumulate(counted.begin(), counted.end(), std::uint64_t{0});
+        const auto counters_of_twin = counted.first(kEvaluationCounters);
+        const std::uint64_t right = std::accumulate(counters_of_twin.begin(), counters_of_twin.end(), std::uint64_t{0});
         if (evaluations != right)
             report.fail(fmt::format("{}: {} evaluations were counted, not {}.", case_name, evaluations, right));
+        verify_observations(report, case_name, std::span(outputs[1]).subspan(kEvaluationCounters),
+                            counted.subspan(kEvaluationCounters));
         verify_trajectories(report, case_name, desc(), argument<1>().value, parameters_, made.in<float>(1));
     }
 
    private:
+    /// What the device counted to the twin's, and the first and last member's to the oracle.
+    void verify_observations(CheckReport& report, const std::string& name, std::span<const std::uint32_t> counted,
+                             std::span<const std::uint32_t> by_twin) const {
+        if (!std::ranges::equal(counted, by_twin))
+            return report.fail(fmt::format("{}: the sums of the observations are not the twin's.", name));
+        if (counted.empty()) return;
+        const std::size_t words = counted.size() / rows();
+        const RolloutPart& part = argument<1>().value;
+        for (const std::uint32_t member : {0U, rows() - 1})
+            verify_counts(report, name, desc(), parameters_, part.first_member + member, part,
+                          counted.subspan(member * words, words));
+    }
     [[nodiscard]] bool is_fast() const { return desc().determinism == Determinism::Fast; }
     [[nodiscard]] std::uint32_t rows() const { return desc().mean_only ? 1 : desc().members; }
 

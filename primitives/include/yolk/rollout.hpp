@@ -52,9 +52,21 @@ class LoadedEnvironment;
 /// the graph of a policy is lowered to (yolk/internal/hyper/rollout_lowering.hpp).
 struct PolicyNetwork {
     std::vector<std::uint32_t> widths{4, 64, 2};
-    /// layer0.weight [64, 4], layer0.bias [64], layer1.weight [2, 64], layer1.bias [2]; ids in this order.
+    /// Observations enter as (value - shift) * scale, clipped (yolk/exact/observation_normalizer.h).
+    bool normalized = false;
+    /// layer0.weight [64, 4], layer0.bias [64], layer1.weight [2, 64], layer1.bias [2]; ids in this order. With
+    /// `normalized` the normalizer's follow, Frozen for those that train: observation.shift [4], observation.scale [4],
+    /// observation.sums [4, kObservationDigits].
     [[nodiscard]] std::vector<ParameterDesc> parameters() const;
+    /// Elements of the layers: where the normalizer begins.
+    [[nodiscard]] std::uint32_t layer_elements() const noexcept;
+    /// Elements of the normalizer; 0 without.
+    [[nodiscard]] std::uint32_t normalizer_elements() const noexcept;
 };
+
+/// What a run has counted of one value of its members' observations, in digits to the base of 2^24, which fp32 holds
+/// exactly, low digits first: how often (2), the sum of its steps (4), the sum of their squares (5).
+inline constexpr std::uint32_t kObservationDigits = 11;
 
 /// Any valid configuration gives the same bytes where the description is exact.
 struct RolloutConfig {
@@ -70,12 +82,17 @@ struct RolloutConfig {
 };
 
 struct RolloutViews {
-    BufferView parameters;   ///< fp32 [element_count], read as a uniform buffer
-    BufferView returns;      ///< out, fp32 [episodes, members]
-    BufferView evaluations;  ///< out, uint32 [kEvaluationCounters]: their sum is the number of evaluations (live
-                             ///< steps); overwritten
+    BufferView parameters;  ///< fp32 [element_count], read as a uniform buffer
+    BufferView returns;     ///< out, fp32 [episodes, members]
+    /// out, uint32 [evaluation_words(desc)], overwritten: kEvaluationCounters, whose sum is the number of evaluations
+    /// (live steps); then, where members observe normalized, what each counted of its observations, [members,
+    /// observations, kObservationCounts].
+    BufferView evaluations;
 };
 inline constexpr std::uint32_t kEvaluationCounters = 256;
+/// Words of one value of a member's observations: how often it was finite, the sum of its steps of 2^-16 above -2^15 (2
+/// words, the low one first), the sum of their squares (3).
+inline constexpr std::uint32_t kObservationCounts = 6;
 
 /// What one call of a plan rolls out. More members or episodes than the description has, and numbers of either that
 /// pass 2^32, are refused, by an error that sticks in the recorder.
@@ -114,6 +131,12 @@ struct RolloutDesc {
     std::optional<RolloutConfig> config{};  ///< unset: the device's table, else rollout_config
 };
 
+/// Of RolloutViews::evaluations, in a call of so many members.
+[[nodiscard]] std::uint64_t evaluation_words(const RolloutDesc& desc, std::uint32_t members) noexcept;
+[[nodiscard]] inline std::uint64_t evaluation_words(const RolloutDesc& desc) noexcept {
+    return evaluation_words(desc, desc.members);
+}
+
 /// The description's configuration, with switches instead of kAutomatic; the heuristic, where it has none.
 [[nodiscard]] RolloutConfig rollout_config(const DeviceInfo& info, const RolloutDesc& desc) noexcept;
 
@@ -124,7 +147,8 @@ const Operation<RolloutDesc>& operation_of<RolloutDesc>();
 using BoundRollout = Bound<RolloutDesc>;
 /// With less scratch than size_bytes, down to least(), fewer episodes run at once. Errors: unknown environment, a
 /// network that does not fit it, parameters that are not the network's or pass the uniform range (64 KiB), rank outside
-/// 1 ... 32, a matrix with another one, no members or episodes, a configuration outside the space.
+/// 1 ... 32, a matrix with another one, no members or episodes, more than 2^32 - 1 normalized steps of a member, a
+/// configuration outside the space.
 using RolloutPlan = Plan<RolloutDesc>;
 inline constexpr Planner<RolloutDesc> plan_rollout;
 /// Dispatches that one record() makes with all of the scratch (size_bytes); long work is cut into more.

@@ -13,6 +13,7 @@
 #include "operation_plan.hpp"
 #include "rollout_layout.hpp"
 #include "yolk/exact/exact_math.h"
+#include "yolk/exact/observation_normalizer.h"
 #include "yolk/internal/core/noise.hpp"
 #include "yolk/internal/core/shape.hpp"
 #include "yolk/internal/runtime/foreign_pipeline.hpp"
@@ -22,10 +23,9 @@ namespace yolk {
 namespace abi_ro = abi::rollout;
 
 static_assert(kEvaluationCounters == abi_ro::kEvaluationCounters);
+static_assert(kObservationCounts == exact::kExactObservationWords);
 
 namespace {
-
-constexpr std::uint64_t kEvaluationsBytes = std::uint64_t{4} * kEvaluationCounters;
 
 /// All episodes at once where a binding holds their slots.
 MemoryNeeds slots_needed(const Device& device, const RolloutLayout& layout) {
@@ -60,8 +60,8 @@ ViewShape parameters_view(const RolloutDesc& desc) {
 ViewShape rollout_returns_view(const RolloutDesc& desc) {
     return {{{"episodes", desc.episodes}, {"members", desc.mean_only ? 1 : desc.members}}};
 }
-ViewShape evaluations_view(const RolloutDesc& /*desc*/) {
-    return {.extents = {{"counters", kEvaluationCounters}}, .dtype = DType::U32};
+ViewShape evaluations_view(const RolloutDesc& desc) {
+    return {.extents = {{"counters", evaluation_words(desc)}}, .dtype = DType::U32};
 }
 
 std::vector<Knob<RolloutConfig>> rollout_knobs(const DeviceInfo& /*info*/, const RolloutDesc& /*desc*/) {
@@ -101,7 +101,7 @@ Result<BindingsOf<RolloutDesc>> bind_rollout(const Device& device, const Rollout
     auto bound = std::make_shared<RolloutBindings>();
     bound->layout = made->layout;
     bound->chunk = rollout_chunk(made->layout, scratch.size_bytes);
-    bound->evaluations = first_bytes(views.evaluations, kEvaluationsBytes);
+    bound->evaluations = first_bytes(views.evaluations, std::uint64_t{4} * evaluation_words(desc));
     const std::array bindings{first_bytes(views.parameters, desc.parameters.size_bytes()), views.returns,
                               bound->evaluations, scratch};
     YOLK_TRY(bound->binding, device.bind(made->pipeline, bindings));
@@ -150,7 +150,7 @@ void record_rollout(Recorder& recorder, const BindingsOf<RolloutDesc>& bound, co
     // Earlier readers of the counters (a copy to the host) and writers (the roll-out before) come first.
     recorder.barrier(Barrier::TransferToTransfer);
     recorder.barrier(Barrier::ComputeToTransfer);
-    recorder.fill(bound->evaluations, 0);
+    recorder.fill(first_bytes(bound->evaluations, std::uint64_t{4} * evaluation_words(layout.desc, members)), 0);
     recorder.barrier(Barrier::TransferToCompute);
     const std::uint64_t indices = std::uint64_t{members} * episodes;
     for (std::uint64_t first = 0; first < indices; first += bound->chunk) {
@@ -161,11 +161,21 @@ void record_rollout(Recorder& recorder, const BindingsOf<RolloutDesc>& bound, co
     }
 }
 
+/// With the network's parameters, as the widths.
+std::string print_normalized(const RolloutDesc& desc) { return desc.network.normalized ? "1" : "0"; }
+bool parse_normalized(RolloutDesc& desc, std::string_view text) {
+    if (text != "0" && text != "1") return false;
+    desc.network.normalized = text == "1";
+    Result<ParameterTable> parameters = ParameterTable::create(desc.network.parameters());
+    if (parameters) desc.parameters = *std::move(parameters);
+    return parameters.has_value();
+}
+
 /// "4-64-2".
 std::string print_widths(const RolloutDesc& desc) { return fmt::format("{}", fmt::join(desc.network.widths, "-")); }
 /// With the network's parameters.
 bool parse_widths(RolloutDesc& desc, std::string_view text) {
-    PolicyNetwork network{.widths = {}};
+    PolicyNetwork network{.widths = {}, .normalized = desc.network.normalized};
     while (true) {
         const std::size_t end = std::min(text.find('-'), text.size());
         if (!detail::parse_number(text.substr(0, end), network.widths.emplace_back())) return false;
@@ -195,6 +205,12 @@ std::string environment_names() {
 std::string print_own(const RolloutDesc& desc) { return desc.own_environment == nullptr ? "0" : "1"; }
 bool parse_own(RolloutDesc& /*desc*/, std::string_view text) { return text == "0"; }
 
+Field<RolloutDesc> normalized_field() {
+    return {.info = {.name = "normalized", .role = FieldRole::Variant, .allowed = "0 or 1", .fallback = "0"},
+            .print = &print_normalized,
+            .parse = &parse_normalized};
+}
+
 Fields<RolloutDesc> rollout_fields() {
     using Desc = RolloutDesc;
     return {"rollout",
@@ -217,7 +233,7 @@ Fields<RolloutDesc> rollout_fields() {
                                   .is_list = true},
                          .print = &print_widths,
                          .parse = &parse_widths},
-             extent<&Desc::members>("members"), extent<&Desc::episodes>("episodes"),
+             normalized_field(), extent<&Desc::members>("members"), extent<&Desc::episodes>("episodes"),
              extent<&Desc::rank>("rank").from(1, kMaxRank),
              // A benchmark's: every episode takes so many.
              variant<&Desc::max_steps>("steps").otherwise("40").in_no_key(), variant<&Desc::mean_only>("mean"),

@@ -83,6 +83,13 @@ Result<void> check_counts(const RolloutDesc& desc, const EnvironmentInfo& enviro
     if (!desc.mean_only) YOLK_TRY_VOID(check_range(desc.members, 1, 0xFFFFFFFFU, "members of [rollout]"));
     YOLK_TRY_VOID(check_range(desc.episodes, 1, 0xFFFFFFFFU, "episodes of [rollout]"));
     YOLK_TRY_VOID(check_range(desc.max_steps, 0, environment.max_steps, "max_steps of [rollout]"));
+    const std::uint32_t steps = desc.max_steps == 0 ? environment.max_steps : desc.max_steps;
+    if (desc.network.normalized && !desc.mean_only && std::uint64_t{steps} * desc.episodes > 0xFFFFFFFFU) {
+        return bad_input(
+            "A member of [rollout] makes up to {} steps in each of {} episodes; observations are counted with 32 bits, "
+            "so a normalized one makes at most {} in all. Use fewer.",
+            steps, desc.episodes, 0xFFFFFFFFU);
+    }
     return check_range(desc.rank, 1, kMaxRank, "rank of [rollout]");
 }
 
@@ -164,7 +171,7 @@ bool is_measured_nvidia(const DeviceInfo& info) noexcept {
 
 /// Of the parameters, one for each lane.
 bool affords_copies(const DeviceInfo& info, const RolloutDesc& desc, const RolloutConfig& config) noexcept {
-    if (desc.parameters.element_count() > kMaxPrivateParameters) return false;
+    if (desc.network.layer_elements() > kMaxPrivateParameters) return false;
     if (info.kind == DeviceKind::Cpu) return true;
     const std::uint64_t invocations = std::uint64_t{desc.mean_only ? 1 : desc.members} * desc.episodes;
     return is_measured_nvidia(info) && config.unrolled != 0 &&
@@ -195,7 +202,7 @@ RolloutLoopCost packed_loop_cost(const RolloutLayout& layout) noexcept {
 
 RolloutLoopCost plain_loop_cost(const RolloutLayout& layout) noexcept {
     RolloutLoopCost cost;
-    if (layout.private_parameters) cost.start += loop_cost(layout.desc.parameters.element_count());
+    if (layout.private_parameters) cost.start += loop_cost(layout.desc.network.layer_elements());
     const auto& widths = layout.desc.network.widths;
     for (std::size_t layer = 0; layer < layer_count(layout); ++layer) {
         const std::uint64_t inputs = widths[layer];
@@ -271,6 +278,11 @@ RolloutLoopCost rollout_loop_cost(const RolloutLayout& layout) noexcept {
     RolloutLoopCost cost = layout.packed ? packed_loop_cost(layout) : plain_loop_cost(layout);
     const EnvironmentInfo& environment = layout.environment.info;
     cost.step += loop_cost(environment.observation_count) + loop_cost(environment.action_count);
+    if (layout.desc.network.normalized && !layout.desc.mean_only) {
+        cost.start += loop_cost(environment.observation_count) +
+                      loop_cost(std::uint64_t{kObservationCounts} * environment.observation_count);
+        cost.step += loop_cost(environment.observation_count);
+    }
     return cost;
 }
 
@@ -317,7 +329,7 @@ std::vector<SpecConstant> rollout_constants(const RolloutLayout& layout) {
     const auto width = [&](std::size_t i) { return i < widths.size() ? widths[i] : 1U; };
     return {
         {abi_ro::kSpecWorkgroupSize, layout.desc.config->workgroup_size},
-        {abi_ro::kSpecParameterCount, layout.desc.parameters.element_count()},
+        {abi_ro::kSpecParameterCount, layout.desc.network.layer_elements()},
         {abi_ro::kSpecPrivateParameters, layout.private_parameters ? 1U : 0U},
         {abi_ro::kSpecRank, layout.rank},
         {abi_ro::kSpecFrozen, layout.frozen},
@@ -328,6 +340,7 @@ std::vector<SpecConstant> rollout_constants(const RolloutLayout& layout) {
         {abi_ro::kSpecWidth3, width(3)},
         {abi_ro::kSpecWidth4, width(4)},
         {abi_ro::kSpecAntithetic, layout.desc.antithetic ? 1U : 0U},
+        {abi_ro::kSpecNormalizer, layout.desc.network.normalized ? layout.desc.network.layer_elements() : 0U},
     };
 }
 

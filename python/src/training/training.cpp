@@ -91,6 +91,7 @@ Fields training_fields(train::TrainOptions& o, std::vector<std::uint32_t>& hidde
     flag("stop_when_solved", o.stop_when_solved);
     flag("log", o.log);
     flag("resume", o.resume);
+    flag("normalize", o.network.normalized);
     fields["task"] = [&o](std::string_view name, nb::handle value) { o.task = text(name, value); };
     fields["out"] = [&o](std::string_view name, nb::handle value) { o.out = text(name, value); };
     fields["hang_seconds"] = [&o](std::string_view name, nb::handle value) {
@@ -302,7 +303,7 @@ nb::dict policy_of(const std::string& file, const Environment* environment) {
     for (const ParameterDesc& one : table.parameters()) {
         const std::size_t count = std::size_t{one.rows} * one.columns;
         std::vector<std::size_t> shape{one.rows};
-        if (one.perturbation != Perturbation::Vector) shape.push_back(one.columns);
+        if (one.perturbation == Perturbation::LowRank || one.columns > 1) shape.push_back(one.columns);
         parameters[one.name.c_str()] = numpy_copy(std::span(policy.parameters).subspan(first, count), shape);
         first += count;
     }
@@ -345,6 +346,7 @@ void bind_training(nb::module_& module) {
         all["evaluation_episodes"] = options.evaluation_episodes;
         all["stop_when_solved"] = options.stop_when_solved;
         all["log"] = options.log;
+        all["normalize"] = options.network.normalized;
         all["audit"] = options.audit;
         all["hidden"] =
             nb::cast(std::vector<std::uint32_t>(options.network.widths.begin() + 1, options.network.widths.end() - 1));

@@ -10,6 +10,7 @@
 #include "member_streams.hpp"
 #include "twin_source.hpp"
 #include "yolk/exact/exact_math.h"
+#include "yolk/exact/observation_normalizer.h"
 #include "yolk/internal/reference/rollout_trace.hpp"
 #include "yolk/internal/shaders/environments.hpp"
 #include "yolk/rollout.hpp"
@@ -49,7 +50,9 @@ class TwinPolicy {
    public:
     TwinPolicy(const RolloutDesc& desc, std::span<const float> parameters, const NoiseContext& when,
                std::uint32_t member)
-        : rank_(desc.rank) {
+        : rank_(desc.rank),
+          normalizer_(desc.network.normalized ? parameters.subspan(desc.network.layer_elements())
+                                              : std::span<const float>()) {
         const double sigma = when.sigma;
         const float sign = !desc.antithetic || member % 2 == 0 ? 1.0F : -1.0F;
         const std::uint32_t pair = desc.antithetic ? member / 2 : member;
@@ -65,7 +68,11 @@ class TwinPolicy {
     /// The outputs for an observation.
     [[nodiscard]] std::span<const float> outputs(std::span<const float> observation) {
         units_.assign(observation.size(), 0.0F);
-        std::transform(observation.begin(), observation.end(), units_.begin(), exact::exact_flush_operand);
+        for (std::size_t i = 0; i < units_.size(); ++i) {
+            units_[i] = normalizer_.empty()
+                            ? exact::exact_flush_operand(observation[i])
+                            : exact::exact_normalized(observation[i], normalizer_[i], normalizer_[units_.size() + i]);
+        }
         for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
             apply(layers_[layer], layer + 1 < layers_.size());
         }
@@ -135,6 +142,7 @@ class TwinPolicy {
 
     std::vector<TwinLayer> layers_;
     std::uint32_t rank_;
+    std::span<const float> normalizer_;  // shifts, then scales
     float matrix_scale_ = 0.0F;
     std::vector<float> units_;
     std::vector<float> next_;
@@ -206,7 +214,15 @@ EpisodeResult run_episode(const RolloutDesc& desc, TwinPolicy& policy, const Noi
     return episode_result;
 }
 
-constexpr auto kIgnoreStep = [](const auto&...) {};
+/// Counts what a member sees, in words of its own.
+auto counting(std::span<std::uint32_t> words) {
+    return [words](const auto& /*before*/, std::span<const float> observation, const auto&...) {
+        for (std::size_t i = 0; i < words.size() / kObservationCounts; ++i) {
+            const auto to = words.subspan(i * kObservationCounts, kObservationCounts);
+            exact::exact_count_observation(observation[i], to[0], to[1], to[2], to[3], to[4], to[5]);
+        }
+    };
+}
 
 template <class Environment>
 void run_all(const RolloutDesc& desc, const HostViews& views, const NoiseContext& when, const RolloutPart& part) {
@@ -214,14 +230,19 @@ void run_all(const RolloutDesc& desc, const HostViews& views, const NoiseContext
     const std::uint32_t members = desc.mean_only ? 1 : part.members != 0 ? part.members : desc.members;
     const std::uint32_t first_member = desc.mean_only ? 0 : part.first_member;
     const std::uint32_t episodes = part.episodes != 0 ? part.episodes : desc.episodes;
+    const auto evaluations = views.out<std::uint32_t>(2);
+    const auto counted = evaluations.empty() ? evaluations : evaluations.subspan(kEvaluationCounters);
+    std::ranges::fill(counted, 0U);
+    const std::size_t words = counted.empty() ? 0 : evaluation_words(desc, 1) - kEvaluationCounters;
     std::array<std::atomic<std::uint32_t>, kEvaluationCounters> counters{};
     std::atomic<std::uint32_t> next_member = 0;
     const auto work = [&] {
         for (std::uint32_t member = next_member++; member < members; member = next_member++) {
             TwinPolicy policy(desc, views.in<float>(0), when, first_member + member);
+            const auto count = counting(counted.subspan(member * words, words));
             for (std::uint32_t episode = 0; episode < episodes; ++episode) {
                 const EpisodeResult result =
-                    run_episode<Environment>(desc, policy, when, part.first_episode + episode, kIgnoreStep);
+                    run_episode<Environment>(desc, policy, when, part.first_episode + episode, count);
                 returns[std::size_t{episode} * members + member] = result.total;
                 counters.at(member % counters.size()) += result.steps;
             }
@@ -232,8 +253,7 @@ void run_all(const RolloutDesc& desc, const HostViews& views, const NoiseContext
         helpers.emplace_back(work);
     work();
     helpers.clear();
-    const auto evaluations = views.out<std::uint32_t>(2);
-    for (std::size_t i = 0; i < evaluations.size(); ++i) evaluations[i] = counters.at(i);
+    for (std::size_t i = 0; i < std::min(evaluations.size(), counters.size()); ++i) evaluations[i] = counters.at(i);
 }
 
 template <class Environment>

@@ -220,6 +220,9 @@ void add_network_keys(std::vector<SettingKey>& keys) {
     keys.push_back(key(
         "network", "hidden", kBoth, "widths of the layers between inputs and outputs",
         [](Configuration & c) -> auto& { return c.kind == RunKind::Data ? c.learn.network.hidden : c.hidden; }));
+    keys.push_back(key(
+        "network", "normalize", kEnvironment, "observations by the mean and deviation of all that members have seen",
+        [](Configuration & c) -> auto& { return c.train.network.normalized; }));
     keys.push_back(word(
         "activation", kData, "relu, tanh, gelu or silu",
         [](Configuration& c, auto use) { return use(c.learn.network.activation); },

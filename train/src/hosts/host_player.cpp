@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "yolk/exact/observation_normalizer.h"
 #include "yolk/internal/evolve/device_pool.hpp"
 
 namespace yolk::train {
@@ -78,13 +79,27 @@ Result<void> HostPlayer::reset(const HostBatch& batch) {
     return check_observations();
 }
 
-Result<void> HostPlayer::act() {
-    std::ranges::copy(observations_, policies_->observations().begin());
-    // What a lane saw last may be anything.
+/// What the policies see; `counts`: HostBatch's.
+void HostPlayer::observe(std::uint32_t* counts, std::span<const float> normalizer) {
     const std::size_t size = environment_->info().observation_count;
-    for (std::uint32_t lane = 0; lane < lanes(); ++lane) {
-        if (live_[lane] == 0) std::ranges::fill(policies_->observations().subspan(lane * size, size), 0.0F);
+    const std::span<float> seen = policies_->observations();
+    std::ranges::copy(observations_, seen.begin());
+    for (std::size_t lane = 0; lane < lanes(); ++lane) {
+        const std::span<float> own = seen.subspan(lane * size, size);
+        // What a lane saw last may be anything.
+        if (live_[lane] == 0) std::ranges::fill(own, 0.0F);
+        if (live_[lane] == 0 || normalizer.empty()) continue;
+        for (std::size_t i = 0; i < size; ++i) {
+            if (counts != nullptr) {
+                const std::span to(counts + (lane * size + i) * kObservationCounts, kObservationCounts);
+                exact::exact_count_observation(own[i], to[0], to[1], to[2], to[3], to[4], to[5]);
+            }
+            own[i] = exact::exact_normalized(own[i], normalizer[i], normalizer[size + i]);
+        }
     }
+}
+
+Result<void> HostPlayer::act() {
     YOLK_TRY_VOID(policies_->submit());
     YOLK_TRY(const std::span<const float> outputs, policies_->outputs());
     const HostActions& actions = environment_->info().actions;
@@ -121,7 +136,8 @@ void HostPlayer::count_rewards() {
     }
 }
 
-Result<std::uint64_t> HostPlayer::play(const NoiseContext& when, const HostBatch& batch) {
+Result<std::uint64_t> HostPlayer::play(const NoiseContext& when, const HostBatch& batch,
+                                       std::span<const float> normalizer) {
     of_mean_ = when.sigma == 0.0F;
     generation_ = when.generation;
     YOLK_TRY_VOID(policies_->begin(when, batch.first_member));
@@ -129,6 +145,7 @@ Result<std::uint64_t> HostPlayer::play(const NoiseContext& when, const HostBatch
     std::uint64_t evaluations = 0;
     for (std::ptrdiff_t left = count_; left > 0; left = std::ranges::count(live_, std::uint8_t{1})) {
         evaluations += static_cast<std::uint64_t>(left);
+        observe(batch.counts, normalizer);
         YOLK_TRY_VOID(act());
         YOLK_TRY_VOID(step());
     }

@@ -18,12 +18,15 @@ class HostPlayer {
                                                                     std::shared_ptr<HostEnvironment> environment,
                                                                     const HostTask& task);
     [[nodiscard]] std::uint32_t lanes() const noexcept { return environment_->info().lanes; }
-    [[nodiscard]] Result<std::uint64_t> play(const NoiseContext& when, const HostBatch& batch);
+    /// `normalizer`: shifts, then scales; empty: observations enter as they are.
+    [[nodiscard]] Result<std::uint64_t> play(const NoiseContext& when, const HostBatch& batch,
+                                             std::span<const float> normalizer);
 
    private:
     HostPlayer(std::shared_ptr<HostEnvironment> environment, std::unique_ptr<evolve::MemberPolicies> policies,
                const HostTask& task);
     [[nodiscard]] Result<void> reset(const HostBatch& batch);
+    void observe(std::uint32_t* counts, std::span<const float> normalizer);
     [[nodiscard]] Result<void> act();
     [[nodiscard]] Result<void> step();
     void count_rewards();

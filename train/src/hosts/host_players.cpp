@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "host_player.hpp"
+#include "observation_sums.hpp"
 
 namespace yolk::train {
 namespace {
@@ -30,14 +31,19 @@ class HostPlayersMembers final : public evolve::MemberEvaluator {
         return players_->set_parameters(parameters);
     }
     [[nodiscard]] Result<std::uint64_t> evaluate(const evolve::MemberRange& members, std::span<float> returns) override;
+    [[nodiscard]] std::span<const std::uint32_t> counts() const noexcept override { return counts_; }
 
    private:
     std::unique_ptr<HostPlayers> players_;
+    std::vector<std::uint32_t> counts_;
     NoiseContext when_{};
     std::uint32_t episodes_, most_members_, first_episode_;
 };
 
 Result<std::uint64_t> HostPlayersMembers::evaluate(const evolve::MemberRange& members, std::span<float> returns) {
+    const std::size_t words = players_->count_words();
+    const std::size_t each = words * members.count;
+    std::vector<std::uint32_t> by_episode(each * episodes_);
     std::vector<HostBatch> batches;
     for (std::uint32_t episode = 0; episode < episodes_; ++episode) {
         const std::uint32_t seed = host_episode_seed(when_.seed, when_.generation, first_episode_ + episode);
@@ -45,10 +51,15 @@ Result<std::uint64_t> HostPlayersMembers::evaluate(const evolve::MemberRange& me
             const std::uint32_t count = std::min(players_->lanes(), members.count - done);
             batches.push_back({.first_member = members.first + done,
                                .seeds = std::vector<std::uint32_t>(count, seed),
-                               .returns = &returns[std::size_t{episode} * members.count + done]});
+                               .returns = &returns[std::size_t{episode} * members.count + done],
+                               .counts = words == 0 ? nullptr : &by_episode[each * episode + words * done]});
         }
     }
-    return players_->play(when_, batches);
+    YOLK_TRY(const std::uint64_t evaluations, players_->play(when_, batches));
+    counts_.assign(each, 0);
+    for (std::uint32_t episode = 0; episode < episodes_; ++episode)
+        add_observations(counts_, std::span(by_episode).subspan(each * episode, each));
+    return evaluations;
 }
 
 bool are_alike(const HostEnvironmentInfo& one, const HostEnvironmentInfo& other) {
@@ -81,8 +92,12 @@ Result<EnvironmentInfo> common_info(const HostEnvironments& environments) {
 
 Result<HostTask> host_task(const PolicyNetwork& network, const ParameterTable& parameters,
                            const EnvironmentInfo& environment, std::uint32_t max_steps) {
+    std::vector<ParameterDesc> layers(parameters.parameters().begin(), parameters.parameters().end());
+    if (network.normalized) layers.resize(2 * (network.widths.size() - 1));
+    YOLK_TRY(ParameterTable of_layers, ParameterTable::create(std::move(layers)));
     HostTask task{.policies = {.widths = network.widths},
-                  .parameters = parameters,
+                  .parameters = std::move(of_layers),
+                  .normalized = network.normalized,
                   .max_steps = max_steps == 0 ? environment.max_steps : max_steps};
     if (task.max_steps == 0) {
         return bad_input(
@@ -101,6 +116,7 @@ Result<std::unique_ptr<HostPlayers>> HostPlayers::create(const Device& device, D
     YOLK_TRY(Buffer parameters, device.create_buffer({.size_bytes = task.parameters.size_bytes(),
                                                       .label = "parameters of policies on the host"}));
     std::unique_ptr<HostPlayers> made(new HostPlayers(dispatcher, std::move(parameters)));
+    if (task.normalized) made->count_words_ = std::size_t{kObservationCounts} * task.policies.widths.front();
     for (std::shared_ptr<HostEnvironment>& environment : environments) {
         YOLK_TRY(auto player, HostPlayer::create(device, dispatcher, made->parameters_, std::move(environment), task));
         made->players_.push_back(std::move(player));
@@ -112,7 +128,9 @@ Result<std::unique_ptr<HostPlayers>> HostPlayers::create(const Device& device, D
 std::uint32_t HostPlayers::lanes() const noexcept { return players_.front()->lanes(); }
 
 Result<void> HostPlayers::set_parameters(std::span<const float> parameters) {
-    return dispatcher_->upload(parameters_, std::as_bytes(parameters));
+    const auto layers = parameters.first(std::min<std::size_t>(parameters.size(), parameters_.size_bytes() / 4));
+    normalizer_.assign(parameters.begin() + static_cast<std::ptrdiff_t>(layers.size()), parameters.end());
+    return dispatcher_->upload(parameters_, std::as_bytes(layers));
 }
 
 Result<std::uint64_t> HostPlayers::play(const NoiseContext& when, std::span<const HostBatch> batches) {
@@ -122,7 +140,7 @@ Result<std::uint64_t> HostPlayers::play(const NoiseContext& when, std::span<cons
     std::optional<Error> first;
     const auto take = [&](HostPlayer& player) {
         for (std::size_t i = next++; i < batches.size(); i = next++) {
-            const Result<std::uint64_t> played = player.play(when, batches[i]);
+            const Result<std::uint64_t> played = player.play(when, batches[i], normalizer_);
             if (played) {
                 evaluations += *played;
                 continue;

@@ -20,7 +20,8 @@ namespace yolk::train {
 /// What the players of a run have in common.
 struct HostTask {
     evolve::MemberPoliciesDesc policies{};  ///< `members` is not looked at
-    ParameterTable parameters{};            ///< as trained
+    ParameterTable parameters{};            ///< as trained, but for the normalizer
+    bool normalized = false;                ///< the parameters' values go on with the normalizer
     std::uint32_t max_steps = 0;            ///< from 1
     std::uint32_t episodes = 1;             ///< per member and generation
     bool squashed = false;                  ///< host_action's
@@ -39,6 +40,8 @@ struct HostBatch {
     std::uint32_t first_member = 0;
     std::vector<std::uint32_t> seeds{};  ///< as many as there are members, at most the lanes
     float* returns = nullptr;            ///< out, as many
+    /// Out where not null, zeros at first: what each counts of its observations, [seeds.size(), words].
+    std::uint32_t* counts = nullptr;
 };
 
 class HostPlayer;
@@ -55,6 +58,8 @@ class HostPlayers {
     HostPlayers& operator=(const HostPlayers&) = delete;
 
     [[nodiscard]] std::uint32_t lanes() const noexcept;
+    /// What a member counts; 0 where observations are not normalized.
+    [[nodiscard]] std::size_t count_words() const noexcept { return count_words_; }
     /// From now on with these; blocks.
     [[nodiscard]] Result<void> set_parameters(std::span<const float> parameters);
     /// Plays all batches; gives the number of forward passes of live members. Errors: the device's; what an environment
@@ -67,6 +72,8 @@ class HostPlayers {
     HostPlayers(Dispatcher& dispatcher, Buffer parameters);
     Dispatcher* dispatcher_;
     Buffer parameters_;
+    std::size_t count_words_ = 0;
+    std::vector<float> normalizer_;
     std::vector<std::unique_ptr<HostPlayer>> players_;
 };
 

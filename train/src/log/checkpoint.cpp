@@ -43,6 +43,7 @@ Settings run_settings(const TrainOptions& options, const EnvironmentInfo& enviro
         {"environment_source", environment_source(options)},
         {"network", fmt::format("{}", fmt::join(options.network.widths, ","))},
         {"max_steps", fmt::format("{}", options.max_steps == 0 ? environment.max_steps : options.max_steps)}};
+    if (options.network.normalized) settings.emplace_back("normalize", "1");
     for (auto& setting : evolve::settings_of(options.evolution)) settings.push_back(std::move(setting));
     return settings;
 }
@@ -102,6 +103,13 @@ Result<void> check_settings(const Settings& stored, const TrainOptions& options,
             "{} is of a run {} antithetic sampling. Give --{} to resume it, or train again without --resume.", what,
             antithetic ? "with" : "without", antithetic ? "antithetic" : "no-antithetic");
     }
+    if (const bool normalized = find_setting(stored, "normalize") != nullptr;
+        normalized != options.network.normalized) {
+        return bad_input(
+            "{} is of a run {} normalized observations. Resume it {} --normalize, or train again without "
+            "--resume.",
+            what, normalized ? "with" : "without", normalized ? "with" : "without");
+    }
     for (const auto& [name, value] : given) {
         const std::string* const found = find_setting(stored, name);
         if (found == nullptr) return damaged(what, fmt::format("it does not say its '{}'", shown(name)));
@@ -125,6 +133,10 @@ Result<void> check_resumable(const Checkpoint& checkpoint, const TrainOptions& o
             what, fmt::format("it has {} parameters and {} values of optimizer state; its settings need {} and {}",
                               checkpoint.parameters.size(), checkpoint.optimizer_state.size(), element_count, state));
     }
+    const std::span<const float> normalizer =
+        std::span(checkpoint.parameters).last(options.network.normalizer_elements());
+    if (const auto sums = sums_of(normalizer); !sums || !std::ranges::equal(normalizer_of(*sums), normalizer))
+        return damaged(what, "its normalizer does not follow from the sums of its observations");
     if (checkpoint.generation > options.generations) {
         return bad_input("{} has {} generations already, but at most {} were asked for. Ask for {} or more.", what,
                          checkpoint.generation, options.generations, checkpoint.generation);

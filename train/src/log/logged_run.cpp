@@ -11,6 +11,7 @@
 #include "yolk/internal/train/policy_file.hpp"
 
 #include "checkpoint.hpp"
+#include "task_setup.hpp"
 
 namespace yolk::train {
 namespace {
@@ -27,6 +28,10 @@ Result<PolicyNetwork> read_network(const evolve::SettingReader& settings, std::u
     }
     if (network.widths.size() < kMinWidths || network.widths.size() > kMaxWidths)
         return settings.wrong("network", given);
+    if (const std::string* const normalize = settings.find("normalize")) {
+        if (*normalize != "1") return settings.wrong("normalize", *normalize);
+        network.normalized = true;
+    }
     return network;
 }
 
@@ -50,13 +55,17 @@ Result<LoggedRun> logged_run(const evolve::RunLogHeader& header, std::string_vie
     YOLK_TRY(run.network, read_network(settings, max_width_of(run.environment_source)));
     YOLK_TRY(run.evolution, evolve::options_of(settings));
     YOLK_TRY(const ParameterTable all, ParameterTable::create(run.network.parameters()));
-    run.initial = evolve::initial_parameters(all, run.evolution.seed);
+    run.initial = first_parameters(run.network, all, run.evolution.seed);
     YOLK_TRY(run.parameters, evolve::trained_parameters(all, run.evolution));
     if (run.parameters.element_count() != header.element_count) {
         return bad_input(
             "{} is of a network with {} parameters, but its settings make one with {}. Another version of Yolk wrote "
             "it.",
             what, header.element_count, run.parameters.element_count());
+    }
+    if (header.tail_count != run.network.normalizer_elements()) {
+        return bad_input("{} has generations that set {} elements, but its settings make {}. It is damaged.", what,
+                         header.tail_count, run.network.normalizer_elements());
     }
     YOLK_TRY(const evolve::RunLogHeader wanted, evolve::run_log_header({}, run.evolution, run.initial, {}, 0));
     if (wanted.weights != header.weights || wanted.weight_count != header.weight_count) {

@@ -32,7 +32,7 @@ Result<RunLogWriter> new_log(const TrainOptions& options, const TaskSetup& setup
     YOLK_TRY(evolve::RunLogHeader header,
              evolve::run_log_header(run_settings(options, setup.environment), options.evolution,
                                     from ? from->parameters : setup.initial, from ? from->optimizer_state : zeros,
-                                    from ? from->generation : 0));
+                                    from ? from->generation : 0, options.network.normalizer_elements()));
     return RunLogWriter::replace(log_path(options.out), std::move(header));
 }
 

@@ -52,6 +52,7 @@ evolve::PoolParts pool_parts(const TaskSetup& setup, const TrainOptions& options
                              bool checks, std::size_t devices) {
     evolve::PoolParts parts;
     fill_in(setup, options, from, parts);
+    parts.counts = observation_counts(options.network);
     if (setup.host) {
         play_on_host(setup, options, devices, parts);
         return parts;
@@ -85,7 +86,9 @@ Result<RunDevices> RunDevices::create(std::span<const Device> devices, evolve::E
             "in turns.",
             devices.size(), own, own == 1 ? "" : "s");
     }
-    if (devices.size() == 1 && options.audit == 0.0 && !has_ranks && options.host_environments.empty()) {
+    // What members of a normalized run counted comes to the host before the update, as in a pool.
+    const bool is_counted = options.network.normalized;
+    if (devices.size() == 1 && options.audit == 0.0 && !has_ranks && !is_counted && options.host_environments.empty()) {
         YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(devices.front(), {.hang_limit = options.hang_limit}));
         made.single_ = std::make_unique<Dispatcher>(std::move(dispatcher));
         return made;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include "observation_sums.hpp"
 #include "yolk/environment.hpp"
 #include "yolk/host_environment.hpp"
 #include "yolk/internal/core/printable.hpp"
@@ -17,7 +18,7 @@ namespace yolk::train {
 namespace {
 
 std::vector<std::uint64_t> shape_of(const ParameterDesc& p) {
-    if (p.perturbation == Perturbation::Vector) return {p.rows};
+    if (p.perturbation != Perturbation::LowRank && p.columns == 1) return {p.rows};
     return {p.rows, p.columns};
 }
 
@@ -98,6 +99,7 @@ Result<void> save_policy(const std::filesystem::path& path, const Policy& policy
                               {"network", text_of_widths(policy.network)},
                               {"generations", policy.generations},
                               {"seed", policy.seed}}};
+    if (policy.network.normalized) file.fields["normalize"] = true;
     if (!policy.environment_source.empty()) file.fields["environment_source"] = policy.environment_source;
     std::size_t offset = 0;
     for (const ParameterDesc& p : policy.network.parameters()) {
@@ -129,6 +131,7 @@ Result<Policy> load_policy(const std::filesystem::path& path, const LoadedEnviro
     reader("generations", policy.generations);
     reader("seed", policy.seed);
     reader.maybe("environment_source", policy.environment_source);
+    reader.maybe("normalize", policy.network.normalized);
     std::string network;
     reader("network", network);
     const Json widths = parse_json(fmt::format("[{}]", network), "the network").value_or(nullptr);
@@ -143,6 +146,14 @@ Result<Policy> load_policy(const std::filesystem::path& path, const LoadedEnviro
     for (const ParameterDesc& p : parameters) YOLK_TRY_VOID(append_parameter(file, p, what, policy.parameters));
     if (file.tensors.size() != parameters.size()) {
         return bad_input("{} has {} tensors; its network has {}.", what, file.tensors.size(), parameters.size());
+    }
+    const std::span<const float> normalizer = std::span(policy.parameters).last(policy.network.normalizer_elements());
+    const auto sums = sums_of(normalizer);
+    if (!sums) return bad_input("Tensor 'observation.sums' of {} has digits that no observations sum to.", what);
+    if (!std::ranges::equal(normalizer_of(*sums), normalizer)) {
+        return bad_input(
+            "Tensors 'observation.shift' and 'observation.scale' of {} do not follow from its 'observation.sums'.",
+            what);
     }
     return policy;
 }

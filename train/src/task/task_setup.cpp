@@ -34,6 +34,14 @@ Result<void> check_limits(const TrainOptions& options, const EnvironmentInfo& en
 
 }  // namespace
 
+std::vector<float> first_parameters(const PolicyNetwork& network, const ParameterTable& table, std::uint64_t seed) {
+    std::vector<float> values = evolve::initial_parameters(table, seed);
+    if (!network.normalized) return values;
+    const std::vector<float> normalizer = normalizer_of(std::vector<ObservationSums>(network.widths.front()));
+    std::ranges::copy(normalizer, values.end() - static_cast<std::ptrdiff_t>(normalizer.size()));
+    return values;
+}
+
 Result<EnvironmentInfo> environment_of(const TrainOptions& options) {
     if (!options.host_environments.empty()) return common_info(options.host_environments);
     if (options.own_environment) return options.own_environment->info();
@@ -66,7 +74,7 @@ Result<TaskSetup> set_up_task(const TrainOptions& options) {
     YOLK_TRY(setup.environment, trained_environment(options));
     YOLK_TRY_VOID(check_limits(options, setup.environment));
     YOLK_TRY(const ParameterTable all, ParameterTable::create(options.network.parameters()));
-    setup.initial = evolve::initial_parameters(all, options.evolution.seed);
+    setup.initial = first_parameters(options.network, all, options.evolution.seed);
     YOLK_TRY(setup.parameters, evolve::trained_parameters(all, options.evolution));
     setup.checks = policy_rollout(options.network, setup.parameters, kCheckEpisodeCount, options.max_steps);
     setup.checks.environment = std::string(setup.environment.name);
@@ -187,6 +195,7 @@ Json settings_json(const TrainOptions& options, const TaskSetup& setup, std::spa
                   {"freeze", e.freeze},
                   {"episodes", e.episodes},
                   {"determinism", to_string(e.determinism)}};
+    if (options.network.normalized) settings["normalize"] = true;
     if (devices.size() > 1) {
         for (const Device& each : devices)
             settings["devices"].push_back({{"device", each.info().name}, {"driver", each.info().driver_name}});

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host_players.hpp"
+#include "observation_sums.hpp"
 #include "yolk/internal/evolve/generation.hpp"
 #include "yolk/result.hpp"
 #include "yolk/rollout.hpp"
@@ -40,6 +41,10 @@ struct TaskSetup {
     /// Of environments that the host steps; none are in the descriptions above, which no roll-out is then made of.
     std::optional<HostTask> host{};
 };
+
+/// Of a run that begins; of a normalized network it has counted nothing yet.
+[[nodiscard]] std::vector<float> first_parameters(const PolicyNetwork& network, const ParameterTable& table,
+                                                  std::uint64_t seed);
 
 /// Checks all options that need no device.
 [[nodiscard]] Result<TaskSetup> set_up_task(const TrainOptions& options);

@@ -25,6 +25,7 @@ Result<std::vector<std::string>> train_twin(const TrainOptions& options, const O
     parts.members = [&setup](const Device*, Dispatcher*) {
         return Result(evolve::rollout_twin_members(setup.population, kTrainingEpisodes));
     };
+    parts.counts = observation_counts(options.network);
     parts.host_policy = evolve::rollout_twin_members(setup.checks, kCheckEpisodes);
     YOLK_TRY(evolve::Evolution evolution,
              evolve::Evolution::create(evolve::Devices::none(), std::move(parts), options.evolution));

@@ -36,8 +36,20 @@ class MemberEvaluator {
     [[nodiscard]] virtual Result<std::uint64_t> evaluate_with_mean(const MemberRange& members, std::span<float> returns,
                                                                    std::span<double> mean);
 
+    /// What the members of the last evaluate() counted beside their returns (MemberCounts), [members.count, words]. As
+    /// reproducible as a member's returns. Empty where nothing is counted.
+    [[nodiscard]] virtual std::span<const std::uint32_t> counts() const noexcept { return {}; }
+
    protected:
     MemberEvaluator() = default;
+};
+
+/// Sums over the whole population that set elements of the parameters, such as those of what members observed.
+struct MemberCounts {
+    std::uint32_t words = 0;     ///< per member; 0: nothing is counted
+    std::uint32_t elements = 0;  ///< the last so many of the parameters, which are Frozen
+    /// Their values after a generation, from those before and the sums of each word. Called on the thread of step().
+    std::function<std::vector<float>(std::span<const float> before, std::span<const std::uint64_t> sums)> follow{};
 };
 
 /// Whole episodes in the rollout kernel, for at most `most_members` at once; `desc.members` is not looked at. Errors:

@@ -37,6 +37,8 @@ class RankTeam {
     /// After it, shares follow the rates of this generation. `measures` = false, for a round in which the ranks did not
     /// evaluate their shares: rates, shares and last() stay. Errors: on all ranks, that of any.
     [[nodiscard]] Result<Scored> after_scores(const Result<Scored>& mine, bool measures = true);
+    /// Of each sum the sum over all ranks. Errors: on all ranks, another number of sums on one.
+    [[nodiscard]] Result<void> add(std::span<std::uint64_t> sums);
     /// What a rank has after the update.
     struct State {
         std::string digest{};  ///< not looked at where something is suspect

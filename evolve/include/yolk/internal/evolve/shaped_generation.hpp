@@ -14,6 +14,8 @@ struct ShapedGeneration {
     abi::fitness::Summary summary{};             ///< the coefficient of the update, and the statistics of the scores
     std::vector<std::int8_t> integer_weights{};  ///< integer rules: one per pair; without pairs one per member
     std::vector<float> float_weights{};          ///< float rules: likewise
+    /// The last elements of the parameters, which this generation sets (MemberCounts); empty: none.
+    std::vector<float> tail{};
 
     friend bool operator==(const ShapedGeneration& left, const ShapedGeneration& right);
 };

@@ -8,13 +8,14 @@ ABI_BEGIN(rollout)
 
 ABI_CONST uint kBindParameters = 0;   // uniform: fp32 [PARAMETER_COUNT]
 ABI_CONST uint kBindReturns = 1;      // out: fp32 [episodes, members]
-ABI_CONST uint kBindEvaluations = 2;  // in and out: uint32 [kEvaluationCounters]
+ABI_CONST uint kBindEvaluations = 2;  // in and out: uint32 [kEvaluationCounters], and with a normalizer, where members
+                                      // are perturbed, [members of the call, observations, kExactObservationWords]
 ABI_CONST uint kBindSlots = 3;        // scratch: per index of the dispatch the environment's state, the return so far, a flag
 ABI_CONST uint kBindingCount = 4;
 ABI_CONST uint kUniformMask = 1u << kBindParameters;
 
 ABI_CONST uint kSpecWorkgroupSize = 0;      // 1 ... 256
-ABI_CONST uint kSpecParameterCount = 1;     // 2 ... kMaxParameterCount: elements of all parameters
+ABI_CONST uint kSpecParameterCount = 1;     // 2 ... kMaxParameterCount: elements of the network's parameters
 ABI_CONST uint kSpecPrivateParameters = 2;  // 1: each invocation copies the parameters to private memory first
 ABI_CONST uint kSpecRank = 3;               // 1 ... 32
 ABI_CONST uint kSpecFrozen = 4;             // bit p: parameter p is not perturbed; all ones: the unperturbed policy
@@ -25,6 +26,7 @@ ABI_CONST uint kSpecWidth2 = 8;
 ABI_CONST uint kSpecWidth3 = 9;
 ABI_CONST uint kSpecWidth4 = 10;
 ABI_CONST uint kSpecAntithetic = 11;        // 1: both sides of a pair share noise; 0: each member has its own
+ABI_CONST uint kSpecNormalizer = 12;        // parameter element where the observations' shifts begin, then scales; 0: none
 
 ABI_CONST uint kMaxLayers = 4;
 ABI_CONST uint kMaxParameterCount = 16384;  // 64 KiB, the uniform range of the portable floor
