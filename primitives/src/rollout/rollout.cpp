@@ -103,7 +103,7 @@ Result<BindingsOf<RolloutDesc>> bind_rollout(const Device& device, const Rollout
     bound->chunk = rollout_chunk(made->layout, scratch.size_bytes);
     bound->evaluations = first_bytes(views.evaluations, kEvaluationsBytes);
     const std::array bindings{first_bytes(views.parameters, desc.parameters.size_bytes()), views.returns,
-                              bound->evaluations, scratch};
+                              bound->evaluations, scratch, scratch};
     YOLK_TRY(bound->binding, device.bind(made->pipeline, bindings));
     return BindingsOf<RolloutDesc>(std::move(bound));
 }
@@ -163,20 +163,28 @@ void record_rollout(Recorder& recorder, const BindingsOf<RolloutDesc>& bound, co
 
 /// "4-64-2".
 std::string print_widths(const RolloutDesc& desc) { return fmt::format("{}", fmt::join(desc.network.widths, "-")); }
-/// With the network's parameters.
+/// With its parameters.
+bool set_network(RolloutDesc& desc, PolicyNetwork network) {
+    Result<ParameterTable> parameters = ParameterTable::create(network.parameters());
+    if (!parameters) return false;
+    desc.network = std::move(network);
+    desc.parameters = *std::move(parameters);
+    return true;
+}
 bool parse_widths(RolloutDesc& desc, std::string_view text) {
-    PolicyNetwork network{.widths = {}};
+    PolicyNetwork network{.widths = {}, .recurrent = desc.network.recurrent};
     while (true) {
         const std::size_t end = std::min(text.find('-'), text.size());
         if (!detail::parse_number(text.substr(0, end), network.widths.emplace_back())) return false;
         if (end == text.size()) break;
         text.remove_prefix(end + 1);
     }
-    Result<ParameterTable> parameters = ParameterTable::create(network.parameters());
-    if (!parameters) return false;
-    desc.network = std::move(network);
-    desc.parameters = *std::move(parameters);
-    return true;
+    return set_network(desc, std::move(network));
+}
+std::string print_recurrent(const RolloutDesc& desc) { return fmt::format("{}", desc.network.recurrent); }
+bool parse_recurrent(RolloutDesc& desc, std::string_view text) {
+    PolicyNetwork network = desc.network;
+    return detail::parse_number(text, network.recurrent) && set_network(desc, std::move(network));
 }
 
 std::string print_environment(const RolloutDesc& desc) { return desc.environment; }
@@ -217,6 +225,10 @@ Fields<RolloutDesc> rollout_fields() {
                                   .is_list = true},
                          .print = &print_widths,
                          .parse = &parse_widths},
+             Field<Desc>{.info = {.name = "recurrent", .allowed = {}, .fallback = "0"},
+                         .print = &print_recurrent,
+                         .parse = &parse_recurrent}
+                 .from(0, kMaxPolicyWidth),
              extent<&Desc::members>("members"), extent<&Desc::episodes>("episodes"),
              extent<&Desc::rank>("rank").from(1, kMaxRank),
              // A benchmark's: every episode takes so many.
