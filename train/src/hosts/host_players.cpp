@@ -81,7 +81,7 @@ Result<EnvironmentInfo> common_info(const HostEnvironments& environments) {
 
 Result<HostTask> host_task(const PolicyNetwork& network, const ParameterTable& parameters,
                            const EnvironmentInfo& environment, std::uint32_t max_steps) {
-    HostTask task{.policies = {.widths = network.widths},
+    HostTask task{.policies = {.network = network},
                   .parameters = parameters,
                   .max_steps = max_steps == 0 ? environment.max_steps : max_steps};
     if (task.max_steps == 0) {
