@@ -225,7 +225,7 @@ Fields<RolloutDesc> rollout_fields() {
                                   .is_list = true},
                          .print = &print_widths,
                          .parse = &parse_widths},
-             Field<Desc>{.info = {.name = "recurrent", .allowed = {}, .fallback = "0"},
+             Field<Desc>{.info = {.name = "recurrent", .role = FieldRole::Variant, .allowed = {}, .fallback = "0"},
                          .print = &print_recurrent,
                          .parse = &parse_recurrent}
                  .from(0, kMaxPolicyWidth),
