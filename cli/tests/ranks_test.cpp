@@ -77,6 +77,16 @@ TEST_F(ranks, any_number_has_the_state_of_one) {
     }
 }
 
+TEST_F(ranks, of_a_recurrent_policy_have_the_state_of_one) {
+    const std::string command = fmt::format("\"$YOLK\" {} --recurrent 5 --hidden none --generations 4 --out ", kTask);
+    const Ran one = run(command + "one");
+    ASSERT_EQ(one.code, 0) << one.err;
+    const Ran two = run("mpirun -n 2 " + command + "two");
+    ASSERT_EQ(two.code, 0) << two.err;
+    EXPECT_EQ(two.last()["state_hash"], one.last()["state_hash"]);
+    EXPECT_EQ(two.last()["eval_mean_return"], one.last()["eval_mean_return"]);
+}
+
 TEST_F(ranks, help_and_version_are_printed_once) {
     const Ran help = run("mpirun -n 3 \"$YOLK\" train --help");
     EXPECT_EQ(help.code, 0) << help.err;

@@ -18,6 +18,8 @@ SOLVED_RETURN = 475.0
 def load_layers(path):
     """[(weight [out, in], bias [out])] in order; float32."""
     tensors = safetensors.numpy.load_file(path)
+    if any(name.startswith("recurrent.") for name in tensors):
+        sys.exit(f"{path} is a recurrent policy, which this example does not run; yolk.evaluate does.")
     count = sum(name.endswith(".weight") for name in tensors)
     return [(tensors[f"layer{i}.weight"], tensors[f"layer{i}.bias"]) for i in range(count)]
 

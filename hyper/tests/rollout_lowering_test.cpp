@@ -35,7 +35,7 @@ TEST(rollout_lowering, gives_back_the_network_of_its_graph) {
     for (const std::vector<std::uint32_t>& widths :
          {std::vector<std::uint32_t>{4, 2}, {4, 64, 2}, {1, 1, 1}, {6, 32, 16, 8, 3}}) {
         const PolicyNetwork network{widths};
-        const Graph graph = policy_graph(network);
+        const Graph graph = policy_graph(widths);
         ASSERT_TRUE(validate(graph)) << validate(graph).error().message;
         const auto lowered = lower_to_rollout(graph);
         ASSERT_TRUE(lowered) << lowered.error().message;

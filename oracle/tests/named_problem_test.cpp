@@ -51,6 +51,7 @@ TEST_P(named_problem, named_problems_come_back_from_their_shapes) {
                              "kronecker_precondition n_out=5 n_in=4 factors=inverses",
                              "rollout widths=4-8-3-2 members=6 rank=2 pairs=0",
                              "rollout members=6 determinism=fast",
+                             "rollout widths=4-2 recurrent=5 members=6",
                              "expected_improvement count=9",
                              "exact_math: exp"})
         names.emplace_back(name);
@@ -125,6 +126,7 @@ TEST_P(named_problem, what_names_say_wrongly_is_refused) {
     EXPECT_THAT(refused("concat parts=3-4s split=1"), HasSubstr("shared"));
     EXPECT_THAT(refused("rollout members=4 widths=4-0-2"), HasSubstr("width"));
     EXPECT_THAT(refused("rollout members=4 widths=5-8-2"), HasSubstr("4 observations"));
+    EXPECT_THAT(refused("rollout members=4 recurrent=257"), HasSubstr("from 0 to 256"));
     EXPECT_THAT(refused("rollout members=4 environment=chess"), HasSubstr("environment of [rollout] is chess"));
     EXPECT_THAT(refused("es_update elements=35 population=8 rows=4"), HasSubstr("rows of [es_update] is 4"));
     EXPECT_THAT(refused("es_update population=7"), HasSubstr("odd"));

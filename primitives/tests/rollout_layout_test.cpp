@@ -10,9 +10,9 @@
 namespace yolk {
 namespace {
 
-RolloutDesc rollout_of(std::vector<std::uint32_t> widths) {
+RolloutDesc rollout_of(std::vector<std::uint32_t> widths, std::uint32_t recurrent = 0) {
     RolloutDesc desc{.members = 2};
-    desc.network.widths = std::move(widths);
+    desc.network = {.widths = std::move(widths), .recurrent = recurrent};
     desc.parameters = *ParameterTable::create(desc.network.parameters());
     return desc;
 }
@@ -121,6 +121,7 @@ TEST(rollout_layout, a_packed_form_takes_what_fits_it) {
     EXPECT_TRUE(
         refused(rollout_of({4, 64, 2}), {.unrolled = 1, .private_parameters = 1, .packed = 1}, "needs unrolled"));
     EXPECT_TRUE(refused(rollout_of({4, 2}), kPacked, "one hidden layer"));
+    EXPECT_TRUE(refused(rollout_of({4, 64, 2}, 8), kPacked, "8 recurrent units"));
     EXPECT_TRUE(refused(rollout_of({4, 8, 8, 2}), kPacked, "one hidden layer"));
     EXPECT_TRUE(refused(rollout_of({4, 256, 2}), kPacked, "160 words"));
     RolloutDesc desc = rollout_of({4, 64, 2});
@@ -157,6 +158,32 @@ TEST(rollout_layout, loops_are_counted_as_written) {
     const RolloutLoopCost cost = rollout_loop_cost(layout_of(desc));
     EXPECT_EQ(cost.start, 24U + 10U + 9U);
     EXPECT_EQ(cost.step, 8U + 13U + 28U + 11U + 17U);
+}
+
+// 4-2 behind 3 recurrent units, rank 2. Start: 56 parameters copied (57), 3 units set or loaded and kept (8); gate and
+// candidate each draw A, B and V in 1, 2 and 1 blocks (2 + 3 + 2) and sum 3 biases (4), layer 0 draws 1, 1 and 1 (6)
+// and sums 2 (3). A step: 4 observations (5) and 2 actions (3); 3 units copied, gated, moved, set where it starts again
+// (16); gate and candidate each project 2 columns of 7 inputs (2 * 9 + 1) and make 3 outputs of chains of 7 and 2 (3 *
+// (1 + 8
+// + 3) + 1); layer 0 2 columns of 3 (2 * 5 + 1) and 2 outputs of chains of 3 and 2 (2 * (1 + 4 + 3) + 1).
+TEST(rollout_layout, loops_of_a_recurrent_layer_are_counted_as_written) {
+    RolloutDesc desc = rollout_of({4, 2}, 3);
+    desc.rank = 2;
+    const RolloutLayout layout = layout_of(desc);
+    const RolloutLoopCost cost = rollout_loop_cost(layout);
+    EXPECT_EQ(cost.start, 57U + 8U + 2U * 11U + 9U);
+    EXPECT_EQ(cost.step, 8U + 16U + 2U * (19U + 37U) + 11U + 17U);
+    EXPECT_EQ(layout.slot_words, 6U);
+    EXPECT_EQ(layout.slot_bytes, 36U) << "4 words of state, the return, a flag, and a memory of 3";
+}
+
+TEST(rollout_layout, forms_of_a_recurrent_layer_follow_its_size) {
+    EXPECT_TRUE(layout_of(rollout_of({4, 2}, 8)).unrolled);
+    EXPECT_FALSE(layout_of(rollout_of({4, 2}, 24)).unrolled) << "1,518 products";
+    RolloutDesc mean = rollout_of({4, 64, 2}, 8);
+    mean.mean_only = true;
+    EXPECT_FALSE(layout_of(mean).packed);
+    EXPECT_FALSE(layout_of(rollout_of({4, 64, 2}, 8), DeviceKind::Discrete).packed);
 }
 
 // 4-3-2, rank 2, packed. Start: 1 block for each of six streams (12). A step: 4 observations (5) and 2 actions (3); 2

@@ -12,10 +12,12 @@ from .errors import BadInput
 
 
 class Policy:
-    """A trained policy: a multi-layer perceptron with tanh between its layers.
+    """A trained policy: a multi-layer perceptron with tanh between its layers, perhaps with a recurrent layer before them.
 
     `policy(observation)` is the action: the index of the largest output, or, where the environment's actions are
-    continuous, a float32 array inside their bounds. `parameters` has the weights by name
+    continuous, a float32 array inside their bounds. A recurrent policy (`recurrent` units, 0: none) has a memory of the
+    episode, which goes in and comes out: `memory = policy.start()` where an episode begins, then
+    `action, memory = policy(observation, memory)`. `parameters` has the weights by name
     (`layer0.weight` float32 [out, in], `layer0.bias` float32 [out], ...); they are copies. Where the run normalized its
     observations, `observation.shift` and `observation.scale` are what the policy normalizes by.
     """
@@ -31,6 +33,7 @@ class Policy:
         found = _core.load_policy(self.file, self._environment)
         self.task: str = found["task"]
         self.widths: list[int] = found["widths"]
+        self.recurrent: int = found["recurrent"]
         self.generations: int = found["generations"]
         self.seed: int = found["seed"]
         self.parameters: dict[str, np.ndarray] = found["parameters"]
@@ -43,10 +46,37 @@ class Policy:
         self.on_host: bool = found["on_host"]
         """Whether the host steps its environment."""
 
-    def outputs(self, observation: Any) -> np.ndarray:
+    def start(self, shape: tuple[int, ...] = ()) -> np.ndarray:
+        """The memory of a recurrent policy where an episode begins: zeros, float32 [*shape, recurrent] for a batch."""
+        if self.recurrent == 0:
+            raise BadInput("The policy is not recurrent, so it has no memory to start with: call policy(observation).")
+        return np.zeros((*shape, self.recurrent), dtype=np.float32)
+
+    def _memory(self, memory: Any, batch: tuple[int, ...]) -> np.ndarray:
+        if memory is None:
+            raise BadInput("The policy is recurrent: it needs the memory of the episode. Call memory = policy.start() where "
+                           "an episode begins, and then action, memory = policy(observation, memory).")
+        values = np.asarray(memory, dtype=np.float32)
+        if values.shape != (*batch, self.recurrent):
+            raise BadInput(f"The memory has the shape {values.shape}; for these observations it is "
+                           f"{(*batch, self.recurrent)}, such as policy.start({batch or ''}) gives it.")
+        return values
+
+    def _dense(self, values: np.ndarray, name: str) -> np.ndarray:
+        return values @ self.parameters[f"{name}.weight"].T + self.parameters[f"{name}.bias"]
+
+    def _remember(self, values: np.ndarray, memory: np.ndarray) -> np.ndarray:
+        """The next memory: that of a minimal gated unit."""
+        half = np.float32(0.5)
+        gate = half + half * np.tanh(half * self._dense(np.concatenate([values, memory], axis=-1), "recurrent.gate"))
+        candidate = np.tanh(self._dense(np.concatenate([values, gate * memory], axis=-1), "recurrent.candidate"))
+        return memory + gate * (candidate - memory)
+
+    def outputs(self, observation: Any, memory: Any = None) -> Any:
         """The network's outputs, float32 [..., actions], for observations [..., observations].
 
-        They are within rounding of what the device computes.
+        Of a recurrent policy: the outputs and the next memory, for observations and a memory [..., recurrent]. They are
+        within rounding of what the device computes.
         """
         values = np.asarray(observation, dtype=np.float32)
         if values.ndim == 0 or values.shape[-1] != self.widths[0]:
@@ -56,20 +86,29 @@ class Policy:
             shift, scale = self.parameters["observation.shift"], self.parameters["observation.scale"]
             bounded = np.where(np.isfinite(values), np.clip(values, -32768, 32768), shift)
             values = np.clip((bounded - shift) * scale, -10, 10)
+        if self.recurrent:
+            values = memory = self._remember(values, self._memory(memory, values.shape[:-1]))
+        elif memory is not None:
+            raise BadInput("The policy is not recurrent, so it takes no memory: call policy(observation).")
         layers = len(self.widths) - 1
         for layer in range(layers):
-            weight, bias = self.parameters[f"layer{layer}.weight"], self.parameters[f"layer{layer}.bias"]
-            values = values @ weight.T + bias
+            values = self._dense(values, f"layer{layer}")
             if layer + 1 < layers:
                 values = np.tanh(values)
-        return values
+        return (values, memory) if self.recurrent else values
 
-    def __call__(self, observation: Any) -> Any:
+    def __call__(self, observation: Any, memory: Any = None) -> Any:
         """The action for an observation [observations], as an int; for a batch [..., observations] an int array [...].
 
         Continuous actions: float32 [..., actions]. Without two finite bounds an output is clipped to the one that it has.
+        Of a recurrent policy: the action and the next memory.
         """
-        outputs = self.outputs(observation)
+        if self.recurrent:
+            outputs, memory = self.outputs(observation, memory)
+            return self._action(outputs), memory
+        return self._action(self.outputs(observation, memory))
+
+    def _action(self, outputs: np.ndarray) -> Any:
         if self.continuous:
             low, high = self.action_low, self.action_high
             bounded = np.isfinite(low) & np.isfinite(high)
@@ -96,4 +135,5 @@ class Policy:
 
     def __repr__(self) -> str:
         widths = "-".join(str(width) for width in self.widths)
+        widths += f", {self.recurrent} recurrent units" if self.recurrent else ""
         return f"<yolk.Policy {self.task}, {widths}, {self.generations} generations, seed {self.seed}>"

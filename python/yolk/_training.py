@@ -205,8 +205,9 @@ def _given(settings: dict[str, Any]) -> dict[str, Any]:
 @with_bytes
 @by_task
 def train(task: Any = "cartpole", *, population: int | None = None, generations: int | None = None,
-          hidden: int | Sequence[int] = (64,), normalize: bool = False, sigma: float | None = None, learning_rate: float | None = None,
-          rank: int = 1, seed: int = 1, fitness: str = "pair-difference", optimizer: str | None = None,
+          hidden: int | Sequence[int] = (64,), recurrent: int = 0, normalize: bool = False, sigma: float | None = None,
+          learning_rate: float | None = None, rank: int = 1, seed: int = 1, fitness: str = "pair-difference",
+          optimizer: str | None = None,
           episodes: int = 1, antithetic: bool = True, sigma_decay: float = 1.0,
           learning_rate_decay: float | None = None, noise_reuse: int = 1,
           robust: bool = False, group_size: int = 0, beta1: float = 0.9, beta2: float = 0.999,
@@ -235,6 +236,7 @@ def train(task: Any = "cartpole", *, population: int | None = None, generations:
     generations          at most (100; of a data set 300); training ends earlier where the task is solved, unless
                          `stop_when_solved` is False
     hidden               widths of the hidden layers, none to three, each 1 to 256
+    recurrent            units of a gated recurrent layer before them, a memory of the episode; 0: none
     normalize            the policy sees observations less their mean, divided by their standard deviation, over all steps of
                          all members so far (docs/environments.md)
     sigma, learning_rate of the perturbations and the step (.2; of a data set .05 and .02); multiplied by their decays, in

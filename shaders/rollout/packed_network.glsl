@@ -154,5 +154,10 @@ void run_policy(float matrix_scale) {
     if (MATRIX2) add_low_rank(matrix_scale);
 }
 
+// It has no recurrent layer.
+void recurrent_start() {}
+void recurrent_load(uint place) {}
+void recurrent_keep(uint place) {}
+
 #define POLICY_OUTPUTS outputs_
 #define FIRST_OUTPUT 0u

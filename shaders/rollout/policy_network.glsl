@@ -2,6 +2,7 @@
 // The perturbed policy network of one member: its noise and the forward pass, all in private memory. Included by
 // rollout.comp only.
 //   y = b' + x W^T + t A^T,  t = +-(sigma/sqrt(r)) (x B),  b' = b +- sigma V;  tanh between layers
+// A recurrent layer may come first (recurrent_layer.glsl): layers are then counted from 2.
 // Class P under the operand rule: inputs, weights, biases, t and the results of tanh are zero or at least 2^-40. Each
 // output is one chain: b', then the inputs ascending, then the rank columns ascending.
 // With ROLLOUT_FAST class T: the same sums of multiply-adds that may be fused, no operand rule, and a cheaper tanh.
@@ -16,16 +17,25 @@
 
 // Where each layer's pieces begin: outputs in units_; A [out, r], B [in, r], b' [out] in factors_; W [out, in], b [out]
 // in the parameters.
-const uint UNITS1 = WIDTH0;
+const uint FIRST_LAYER = RECURRENT == 0u ? 0u : 2u;
+const uint INPUTS = RECURRENT == 0u ? WIDTH0 : RECURRENT;
+const uint GATE_INPUTS = WIDTH0 + RECURRENT;
+const uint GATE_FACTORS = (GATE_INPUTS + RECURRENT) * RANK + RECURRENT;
+const uint GATE_WEIGHTS = (GATE_INPUTS + 1u) * RECURRENT;
+const uint GATE_UNITS = GATE_INPUTS;
+const uint UNITS0 = RECURRENT == 0u ? 0u : GATE_UNITS + RECURRENT;
+const uint UNITS1 = UNITS0 + INPUTS;
 const uint UNITS2 = UNITS1 + WIDTH1;
 const uint UNITS3 = UNITS2 + WIDTH2;
 const uint UNITS4 = UNITS3 + WIDTH3;
 const uint UNIT_COUNT = UNITS4 + WIDTH4;
-const uint FACTORS1 = (WIDTH0 + WIDTH1) * RANK + WIDTH1;
+const uint FACTORS0 = RECURRENT == 0u ? 0u : 2u * GATE_FACTORS;
+const uint FACTORS1 = FACTORS0 + (INPUTS + WIDTH1) * RANK + WIDTH1;
 const uint FACTORS2 = FACTORS1 + (WIDTH1 + WIDTH2) * RANK + WIDTH2;
 const uint FACTORS3 = FACTORS2 + (WIDTH2 + WIDTH3) * RANK + WIDTH3;
 const uint FACTOR_COUNT = FACTORS3 + (WIDTH3 + WIDTH4) * RANK + WIDTH4;
-const uint WEIGHTS1 = (WIDTH0 + 1u) * WIDTH1;
+const uint WEIGHTS0 = 2u * GATE_WEIGHTS;
+const uint WEIGHTS1 = WEIGHTS0 + (INPUTS + 1u) * WIDTH1;
 const uint WEIGHTS2 = WEIGHTS1 + (WIDTH1 + 1u) * WIDTH2;
 const uint WEIGHTS3 = WEIGHTS2 + (WIDTH2 + 1u) * WIDTH3;
 const uint PRIVATE_COUNT = 1u + PRIVATE_PARAMETERS * (PARAMETER_COUNT - 1u);
@@ -90,19 +100,11 @@ void prepare_layer(uint layer, uint inputs, uint outputs, uint weights, uint fac
     }
 }
 
-void prepare_policy(uint pair, float vector_scale) {
-    copy_parameters();
-    prepare_layer(0u, WIDTH0, WIDTH1, 0u, 0u, pair, vector_scale);
-    if (LAYERS > 1u) prepare_layer(1u, WIDTH1, WIDTH2, WEIGHTS1, FACTORS1, pair, vector_scale);
-    if (LAYERS > 2u) prepare_layer(2u, WIDTH2, WIDTH3, WEIGHTS2, FACTORS2, pair, vector_scale);
-    if (LAYERS > 3u) prepare_layer(3u, WIDTH3, WIDTH4, WEIGHTS3, FACTORS3, pair, vector_scale);
-}
-
 #ifdef ROLLOUT_FAST
 #include "fast_tanh.glsl"
 
 void apply_layer(uint layer, uint inputs, uint outputs, uint weights, uint factors, uint from, uint to,
-                 float matrix_scale) {
+                 bool is_hidden, float matrix_scale) {
     float projections[RANK];
     if (is_perturbed(2u * layer)) {
         LAYER_LOOP (uint column = 0u; column < RANK; ++column) {
@@ -123,12 +125,12 @@ void apply_layer(uint layer, uint inputs, uint outputs, uint weights, uint facto
                 sum = fma(projections[column], factors_[factors + o * RANK + column], sum);
             }
         }
-        units_[to + o] = layer + 1u < LAYERS ? fast_tanh(sum) : sum;
+        units_[to + o] = is_hidden ? fast_tanh(sum) : sum;
     }
 }
 #else
 void apply_layer(uint layer, uint inputs, uint outputs, uint weights, uint factors, uint from, uint to,
-                 float matrix_scale) {
+                 bool is_hidden, float matrix_scale) {
     float projections[RANK];
     if (is_perturbed(2u * layer)) {
         LAYER_LOOP (uint column = 0u; column < RANK; ++column) {
@@ -150,17 +152,31 @@ void apply_layer(uint layer, uint inputs, uint outputs, uint weights, uint facto
                 sum = sum + projections[column] * factors_[factors + o * RANK + column];
             }
         }
-        units_[to + o] = layer + 1u < LAYERS ? exact_tanh(sum) : sum;
+        units_[to + o] = is_hidden ? exact_tanh(sum) : sum;
     }
 }
 #endif
 
+#include "recurrent_layer.glsl"
+
+void prepare_policy(uint pair, float vector_scale) {
+    copy_parameters();
+    prepare_recurrent(pair, vector_scale);
+    prepare_layer(FIRST_LAYER, INPUTS, WIDTH1, WEIGHTS0, FACTORS0, pair, vector_scale);
+    if (LAYERS > 1u) prepare_layer(FIRST_LAYER + 1u, WIDTH1, WIDTH2, WEIGHTS1, FACTORS1, pair, vector_scale);
+    if (LAYERS > 2u) prepare_layer(FIRST_LAYER + 2u, WIDTH2, WIDTH3, WEIGHTS2, FACTORS2, pair, vector_scale);
+    if (LAYERS > 3u) prepare_layer(FIRST_LAYER + 3u, WIDTH3, WIDTH4, WEIGHTS3, FACTORS3, pair, vector_scale);
+}
+
 // From the observation in units_[0 ...] to the outputs.
-void run_policy(float matrix_scale) {
-    apply_layer(0u, WIDTH0, WIDTH1, 0u, 0u, 0u, UNITS1, matrix_scale);
-    if (LAYERS > 1u) apply_layer(1u, WIDTH1, WIDTH2, WEIGHTS1, FACTORS1, UNITS1, UNITS2, matrix_scale);
-    if (LAYERS > 2u) apply_layer(2u, WIDTH2, WIDTH3, WEIGHTS2, FACTORS2, UNITS2, UNITS3, matrix_scale);
-    if (LAYERS > 3u) apply_layer(3u, WIDTH3, WIDTH4, WEIGHTS3, FACTORS3, UNITS3, UNITS4, matrix_scale);
+void run_policy(float scale) {
+    apply_recurrent(scale);
+    apply_layer(FIRST_LAYER, INPUTS, WIDTH1, WEIGHTS0, FACTORS0, UNITS0, UNITS1, LAYERS > 1u, scale);
+    if (LAYERS > 1u)
+        apply_layer(FIRST_LAYER + 1u, WIDTH1, WIDTH2, WEIGHTS1, FACTORS1, UNITS1, UNITS2, LAYERS > 2u, scale);
+    if (LAYERS > 2u)
+        apply_layer(FIRST_LAYER + 2u, WIDTH2, WIDTH3, WEIGHTS2, FACTORS2, UNITS2, UNITS3, LAYERS > 3u, scale);
+    if (LAYERS > 3u) apply_layer(FIRST_LAYER + 3u, WIDTH3, WIDTH4, WEIGHTS3, FACTORS3, UNITS3, UNITS4, false, scale);
 }
 
 // Where the outputs lie.

@@ -29,6 +29,8 @@ layout(constant_id = kSpecWidth3) const uint WIDTH3 = 1;
 layout(constant_id = kSpecWidth4) const uint WIDTH4 = 1;
 layout(constant_id = kSpecAntithetic) const uint ANTITHETIC = 1;
 layout(constant_id = kSpecNormalizer) const uint NORMALIZER = 0;
+layout(constant_id = kSpecRecurrent) const uint RECURRENT = 0;
+layout(constant_id = kSpecSlotWords) const uint SLOT_WORDS = 6;
 
 struct Slot {
     State state;
@@ -40,6 +42,7 @@ layout(set = 0, binding = kBindParameters, scalar) uniform Parameters { float va
 layout(set = 0, binding = kBindReturns, scalar) writeonly restrict buffer Returns { float values[]; } returns_;
 layout(set = 0, binding = kBindEvaluations, scalar) restrict buffer Evaluations { uint values[]; } evaluations_;
 layout(set = 0, binding = kBindSlots, scalar) restrict buffer Slots { Slot values[]; } slots_;
+layout(set = 0, binding = kBindMemories, scalar) restrict buffer Memories { float values[]; } memories_;
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 
 #ifdef ROLLOUT_PACKED
@@ -95,8 +98,10 @@ void main() {
         slot.state = start_of(episode);
         slot.total = uintBitsToFloat(kExactZero);
         slot.finished = 0u;
+        recurrent_start();
     } else {
         slot = slots_.values[place];
+        recurrent_load(place);
     }
 
     uint side = (member & ANTITHETIC) << 31;  // a sign bit: member 2p is the positive side of pair p
@@ -118,6 +123,7 @@ void main() {
         if (result.terminated) {
             if (params.never_stop != 0u) {
                 slot.state = start_of(episode);
+                recurrent_start();
             } else {
                 slot.finished = 1u;
                 most = steps;
@@ -125,6 +131,7 @@ void main() {
         }
     }
     slots_.values[place] = slot;
+    recurrent_keep(place);
     returns_.values[index] = slot.total;
     atomicAdd(evaluations_.values[index % kEvaluationCounters], steps);
     add_normalizer_counts(member - params.first_member);

@@ -132,6 +132,27 @@ TEST_P(host_environment, a_run_that_was_cut_off_ends_as_if_it_was_not) {
     EXPECT_EQ(text_of(replayed.policy), text_of(whole.policy));
 }
 
+// Memories are the lanes' own, and begin with each episode: batches, copies and lanes change nothing.
+TEST_P(host_environment, a_recurrent_policy_has_a_memory_for_each_lane) {
+    const auto with_memory = [&](HostEnvironments environments, const std::string& folder = {}) {
+        TrainOptions options = run(std::move(environments), folder);
+        options.network.recurrent = 3;
+        return options;
+    };
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome whole, train(device(), with_memory(lines(1, 16), "whole")));
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome again, train(device(), with_memory(lines(2, 5))));
+    EXPECT_EQ(again.state_hash, whole.state_hash);
+    EXPECT_EQ(again.eval_mean_return, whole.eval_mean_return);
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome without, train(device(), run(lines(1, 16))));
+    EXPECT_NE(without.state_hash, whole.state_hash);
+    ASSERT_OK_AND_ASSIGN(const EvalOutcome few,
+                         evaluate_policy(device(), whole.policy, {.episodes = 10, .host_environments = lines(1, 3)}));
+    ASSERT_OK_AND_ASSIGN(const EvalOutcome many,
+                         evaluate_policy(device(), whole.policy, {.episodes = 10, .host_environments = lines(2, 16)}));
+    EXPECT_EQ(few.mean_return, many.mean_return);
+    EXPECT_EQ(few.worst_return, many.worst_return);
+}
+
 TEST_P(host_environment, learns_and_its_policy_is_evaluated) {
     HostEnvironments environments;
     for (int i = 0; i < 2; ++i) environments.push_back(std::make_shared<Line>(32U, true, Line::Spoil(), kLineMark));

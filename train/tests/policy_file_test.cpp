@@ -94,6 +94,36 @@ TEST_F(policy_file, bad_networks_are_refused) {
     EXPECT_TRUE(expect_error(load_with("network", "4,3,3,2"), ErrorKind::BadInput, "layer1.weight"));
     EXPECT_TRUE(expect_error(load_with("network", "4,2"), ErrorKind::BadInput, "layer0.weight"));
 }
+TEST_F(policy_file, a_recurrent_layer_is_of_the_network) {
+    Policy policy = example_policy();
+    policy.network.recurrent = 2;  // two of [2, 4 + 2] and [2], and layer0.weight [3, 2]
+    policy.parameters.resize(2 * (2 * 6 + 2) + 3 * 2 + 3 + 3 * 2 + 2, 0.5F);
+    ASSERT_OK(save_policy(path(), policy));
+    ASSERT_OK_AND_ASSIGN(const Policy read, load_policy(path()));
+    EXPECT_EQ(read.network.widths, policy.network.widths);
+    EXPECT_EQ(read.network.recurrent, 2U);
+    EXPECT_EQ(read.parameters, policy.parameters);
+    policy.parameters.pop_back();
+    EXPECT_TRUE(expect_error(save_policy(path(), policy), ErrorKind::BadInput, "network [4,2r,3,2]"));
+}
+// Its network says what it has not, or leaves out what it has.
+TEST_F(policy_file, contradictions_about_a_recurrent_layer_are_refused) {
+    EXPECT_TRUE(
+        expect_error(load_with("network", "4,2r,3,2"), ErrorKind::BadInput, "no tensor 'recurrent.gate.weight'"));
+    const auto with_gate = [](TensorFile& file) {
+        file.tensors.push_back({"recurrent.gate.weight", {2, 6}, std::vector<float>(12)});
+    };
+    EXPECT_TRUE(expect_error(load_changed(with_gate), ErrorKind::BadInput, "5 tensors; its network has 4"));
+    EXPECT_TRUE(expect_error(load_changed([&](TensorFile& file) {
+                                 with_gate(file);
+                                 for (auto& [name, text] : file.metadata) {
+                                     if (name == "network") text = "4,3r,3,2";
+                                 }
+                             }),
+                             ErrorKind::BadInput, "'recurrent.gate.weight' of"));
+    EXPECT_TRUE(expect_error(load_with("network", "4,3,2r,2"), ErrorKind::BadInput, "'network'"));
+    EXPECT_TRUE(expect_error(load_with("network", "4,257r,3,2"), ErrorKind::BadInput, "257 recurrent units"));
+}
 TEST_F(policy_file, bad_numbers_are_refused) {
     EXPECT_TRUE(expect_error(load_with("seed", "18446744073709551616"), ErrorKind::BadInput, "seed"));
     EXPECT_TRUE(expect_error(load_with("generations", "4294967296"), ErrorKind::BadInput, "'generations'"));

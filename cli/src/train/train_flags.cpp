@@ -40,6 +40,9 @@ void add_train_flags(App& app, TrainFlags& flags) {
                "Widths of the network's hidden layers, such as 64 or 64,32; none: a linear policy", &parse_hidden)
         ->type_name("WIDTHS")
         ->default_str("64");
+    add_number(app, "--recurrent", flags.options.network.recurrent,
+               "Units of a gated recurrent layer before them, a memory of the episode; 0: none")
+        ->default_str("0");
     app.add_flag("--normalize", flags.options.network.normalized,
                  "Normalize observations by the mean and deviation of all that members have seen");
 }

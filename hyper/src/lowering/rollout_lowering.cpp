@@ -101,7 +101,8 @@ std::uint32_t width_of(const Graph& graph, VariableId variable) {
 
 }  // namespace
 
-Graph policy_graph(const PolicyNetwork& network) {
+Graph policy_graph(std::span<const std::uint32_t> widths) {
+    const PolicyNetwork network{.widths = {widths.begin(), widths.end()}};
     Graph graph{.name = "policy"};
     const std::vector<ParameterDesc> parameters = network.parameters();
     VariableId value = add_variable(graph, {network.widths.at(0)}, "observation");

@@ -40,12 +40,14 @@ std::vector<double> noise_values(const NoiseContext& when, std::size_t parameter
 
 PolicyOracle::PolicyOracle(const RolloutDesc& desc, std::span<const float> parameters, const NoiseContext& when,
                            std::uint32_t member)
-    : rank_(desc.rank), tanh_error_(desc.determinism == Determinism::Exact ? kHiddenError : kFastHiddenError) {
+    : rank_(desc.rank),
+      recurrent_(desc.network.recurrent),
+      tanh_error_(desc.determinism == Determinism::Exact ? kHiddenError : kFastHiddenError) {
     const auto table = desc.parameters.parameters();
     const double side = reference::is_plus_side(desc.antithetic, static_cast<std::int32_t>(member)) ? 1.0 : -1.0;
     const double signed_sigma = desc.mean_only ? 0.0 : side * static_cast<double>(when.sigma);
     const std::uint32_t pair = desc.antithetic ? member / 2 : member;
-    for (std::size_t p = 0; p < 2 * (desc.network.widths.size() - 1); p += 2) {
+    for (std::size_t p = 0; p < desc.network.layer_parameters(); p += 2) {
         Layer layer;
         layer.inputs = table[p].columns;
         layer.outputs = table[p].rows;
@@ -131,14 +133,77 @@ std::vector<RolloutValue> PolicyOracle::inputs(std::span<const float> observatio
     return units;
 }
 
-std::vector<RolloutValue> PolicyOracle::outputs(std::span<const float> observation) const {
+namespace {
+
+/// tanh' is at most 1.
+void apply_tanh(std::span<RolloutValue> units, double error) {
+    for (RolloutValue& unit : units) unit = {std::tanh(unit.value), unit.tolerance + error};
+}
+
+/// Of one fp32 result of about that size, which may be flushed.
+double rounded(double magnitude) { return kFp32Rounding * magnitude + kOperandFloor; }
+
+/// The bound of a product of both.
+double carried(const RolloutValue& a, const RolloutValue& b) {
+    return std::abs(a.value) * b.tolerance + (std::abs(b.value) + b.tolerance) * a.tolerance;
+}
+
+/// A gate is half of a tanh's half argument, and a half: one rounding of a number below 1.
+RolloutValue gate_of(const RolloutValue& sum, double tanh_error) {
+    return {1.0 / (1.0 + std::exp(-sum.value)), 0.25 * sum.tolerance + 0.5 * tanh_error + rounded(1.0)};
+}
+
+RolloutValue product_of(const RolloutValue& gate, const RolloutValue& memory) {
+    const double product = gate.value * memory.value;
+    return {product, carried(gate, memory) + rounded(std::abs(product))};
+}
+
+/// memory + gate (candidate - memory): both weights are between 0 and 1. Three roundings, each of a number of at most
+/// both magnitudes.
+RolloutValue next_of(const RolloutValue& gate, const RolloutValue& memory, const RolloutValue& candidate) {
+    const double difference = candidate.value - memory.value;
+    const double magnitude = std::abs(memory.value) + std::abs(candidate.value);
+    const double moved = gate.value * candidate.tolerance + (1.0 - gate.value) * memory.tolerance +
+                         gate.tolerance * (std::abs(difference) + candidate.tolerance + memory.tolerance);
+    return {memory.value + gate.value * difference, moved + 3.0 * rounded(magnitude)};
+}
+
+std::vector<RolloutValue> joined(std::span<const RolloutValue> first, std::span<const RolloutValue> second) {
+    std::vector<RolloutValue> all(first.begin(), first.end());
+    all.insert(all.end(), second.begin(), second.end());
+    return all;
+}
+
+}  // namespace
+
+std::vector<RolloutValue> given_values(std::span<const float> values) {
+    std::vector<RolloutValue> given;
+    for (const float value : values) given.push_back({value, 0.0});
+    return given;
+}
+
+std::vector<RolloutValue> PolicyOracle::next_memory(std::span<const RolloutValue> observation,
+                                                    std::span<const RolloutValue> memory) const {
+    std::vector<RolloutValue> gates, gated, next;
+    for (const RolloutValue& sum : apply(layers_[0], joined(observation, memory)))
+        gates.push_back(gate_of(sum, tanh_error_));
+    for (std::size_t u = 0; u < recurrent_; ++u) gated.push_back(product_of(gates[u], memory[u]));
+    std::vector<RolloutValue> candidates = apply(layers_[1], joined(observation, gated));
+    apply_tanh(candidates, tanh_error_);
+    for (std::size_t u = 0; u < recurrent_; ++u) next.push_back(next_of(gates[u], memory[u], candidates[u]));
+    return next;
+}
+
+PolicyOracle::Step PolicyOracle::step(std::span<const float> observation, std::span<const RolloutValue> memory) const {
     std::vector<RolloutValue> units = inputs(observation);
-    for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+    Step step;
+    if (recurrent_ != 0) units = step.memory = next_memory(units, memory);
+    for (std::size_t layer = recurrent_ == 0 ? 0 : 2; layer < layers_.size(); ++layer) {
         units = apply(layers_[layer], units);
-        if (layer + 1 == layers_.size()) break;
-        for (RolloutValue& unit : units) unit = {std::tanh(unit.value), unit.tolerance + tanh_error_};  // tanh' <= 1
+        if (layer + 1 < layers_.size()) apply_tanh(units, tanh_error_);
     }
-    return units;
+    step.outputs = std::move(units);
+    return step;
 }
 
 }  // namespace yolk::oracle

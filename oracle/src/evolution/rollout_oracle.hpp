@@ -17,14 +17,22 @@ struct RolloutValue {
     double tolerance = 0.0;
 };
 
+/// Numbers that are right as they are.
+[[nodiscard]] std::vector<RolloutValue> given_values(std::span<const float> values);
+
 /// A member's policy in double: W +- sigma/sqrt(r) A B^T and b +- sigma V formed in full from the oracle's own noise,
 /// tanh from the standard library. Tolerances are those of the description's determinism. One thread at a time.
 class PolicyOracle {
    public:
     PolicyOracle(const RolloutDesc& desc, std::span<const float> parameters, const NoiseContext& when,
                  std::uint32_t member);
-    /// The outputs for an observation.
-    [[nodiscard]] std::vector<RolloutValue> outputs(std::span<const float> observation) const;
+    struct Step {
+        std::vector<RolloutValue> outputs;
+        std::vector<RolloutValue> memory;  ///< of a recurrent layer, afterwards; empty without one
+    };
+    /// For an observation, from a memory: that of the step before, or start().
+    [[nodiscard]] Step step(std::span<const float> observation, std::span<const RolloutValue> memory) const;
+    [[nodiscard]] std::vector<RolloutValue> start() const { return std::vector<RolloutValue>(recurrent_); }
 
    private:
     struct Layer {
@@ -37,9 +45,11 @@ class PolicyOracle {
     };
     [[nodiscard]] std::vector<RolloutValue> apply(const Layer& layer, std::span<const RolloutValue> inputs) const;
     [[nodiscard]] std::vector<RolloutValue> inputs(std::span<const float> observation) const;
-    std::vector<Layer> layers_;
+    [[nodiscard]] std::vector<RolloutValue> next_memory(std::span<const RolloutValue> observation,
+                                                        std::span<const RolloutValue> memory) const;
+    std::vector<Layer> layers_;            ///< gate and candidate of a recurrent layer first
     std::vector<double> shifts_, scales_;  ///< of the observations; empty where they enter as they are
-    std::uint32_t rank_ = 1;
+    std::uint32_t rank_ = 1, recurrent_ = 0;
     double tanh_error_ = 0.0;
 };
 

@@ -36,6 +36,7 @@ struct RolloutCase {
     RolloutPart part{};
     Determinism determinism = Determinism::Exact;
     bool normalized = false;
+    std::uint32_t recurrent = 0;  // units
 };
 
 // One member, one step, primes, one around a workgroup of 32; every depth; the ends of the ranks; every way to freeze;
@@ -107,7 +108,64 @@ std::vector<RolloutCase> rollout_cases() {
     };
 }
 
-// States after each step: the default network, and one with members of their own whose episodes start again.
+// One unit and many, every depth behind them, written out and not, frozen, over dispatches and restarts.
+std::vector<RolloutCase> recurrent_cases() {
+    return {
+        {.what = "one recurrent unit", .hidden = {}, .members = 33, .episodes = 2, .max_steps = 40, .recurrent = 1},
+        {.what = "recurrent, hidden layer",
+         .hidden = {9},
+         .members = 31,
+         .episodes = 3,
+         .max_steps = 23,
+         .rank = 3,
+         .part = {.first_episode = 2, .first_member = 40},
+         .recurrent = 7},
+        {.what = "recurrent, four layers",
+         .hidden = {3, 5, 7},
+         .members = 6,
+         .max_steps = 11,
+         .rank = 2,
+         .recurrent = 5},
+        {.what = "many recurrent units", .hidden = {}, .members = 4, .max_steps = 5, .recurrent = 61},
+        {.what = "recurrent, largest rank", .hidden = {}, .members = 3, .max_steps = 7, .rank = 32, .recurrent = 6},
+        {.what = "recurrent, frozen in part",
+         .hidden = {4},
+         .members = 5,
+         .max_steps = 13,
+         .rank = 2,
+         .frozen = 0b01001001,
+         .antithetic = false,
+         .recurrent = 3},
+        {.what = "recurrent, the mean",
+         .hidden = {},
+         .episodes = 37,
+         .max_steps = 29,
+         .mean_only = true,
+         .recurrent = 8},
+        {.what = "recurrent, never stops",
+         .hidden = {},
+         .members = 9,
+         .max_steps = 200,
+         .never_stop = true,
+         .recurrent = 4},
+        {.what = "recurrent, normalized",
+         .hidden = {5},
+         .members = 33,
+         .max_steps = 90,
+         .never_stop = true,
+         .normalized = true,
+         .recurrent = 3},
+        {.what = "recurrent, fast",
+         .hidden = {},
+         .members = 32,
+         .max_steps = 12,
+         .determinism = Determinism::Fast,
+         .recurrent = 2},
+    };
+}
+
+// States after each step: the default network, one with members of their own whose episodes start again, and that with
+// a recurrent layer.
 std::vector<RolloutCase> cases_by_steps() {
     return {
         {.what = "default network, by steps", .hidden = {64}, .members = 256, .max_steps = 32},
@@ -118,6 +176,13 @@ std::vector<RolloutCase> cases_by_steps() {
          .rank = 2,
          .never_stop = true,
          .antithetic = false},
+        {.what = "recurrent, never stops, by steps",
+         .hidden = {},
+         .members = 256,
+         .max_steps = 32,
+         .rank = 2,
+         .never_stop = true,
+         .recurrent = 6},
     };
 }
 
@@ -136,6 +201,7 @@ RolloutDesc describe(const RolloutCase& c) {
     desc.network.widths.insert(desc.network.widths.end(), c.hidden.begin(), c.hidden.end());
     desc.network.widths.push_back(2);
     desc.network.normalized = c.normalized;
+    desc.network.recurrent = c.recurrent;
     std::vector<ParameterDesc> parameters = desc.network.parameters();
     for (std::size_t p = 0; p < parameters.size(); ++p) {
         if ((c.frozen >> p & 1U) != 0) parameters[p].perturbation = Perturbation::Frozen;
@@ -200,8 +266,9 @@ void verify_counts(CheckReport& report, const std::string& name, const RolloutDe
 // from the twin's state, which for the device's returns to be right (they equal the twin's bits) must be the device's.
 void verify_step(CheckReport& report, const std::string& name, const EnvironmentOracle& environment,
                  const PolicyOracle& policy, const reference::RolloutStep& step) {
-    const std::vector<RolloutValue> outputs = policy.outputs(step.observation);
+    const auto [outputs, memory] = policy.step(step.observation, given_values(step.memory));
     verify_rollout_values(report, name + ", outputs", step.outputs, outputs);
+    verify_rollout_values(report, name + ", memory", step.next_memory, memory);
     const ActionSpace space = find_environment(environment.name).value_or(EnvironmentInfo{}).actions;
     if (space.continuous) {
         verify_rollout_values(report, name + ", action", step.action, continuous_actions(space, outputs));
@@ -233,8 +300,10 @@ void verify_episode(CheckReport& report, const std::string& name, const RolloutD
     float total = 0.0F;
     for (std::size_t i = 0; i < steps.size(); ++i) {
         const std::string step_name = fmt::format("{}, member {}, episode {}, step {}", name, member, episode, i);
-        if (i == 0 || steps[i - 1].terminated)
+        if (i == 0 || steps[i - 1].terminated) {
             verify_rollout_values(report, step_name + ", reset", steps[i].state, start);
+            verify_rollout_values(report, step_name + ", memory at reset", steps[i].memory, policy.start());
+        }
         verify_step(report, step_name, *environment, policy, steps[i]);
         total += steps[i].reward;
     }
@@ -281,10 +350,10 @@ class RolloutProblem final : public OperationProblem<RolloutDesc> {
     /// Of the matrices and their perturbation, where no episode ends early.
     [[nodiscard]] Work work() const override {
         double products = 0.0;
-        const auto& widths = desc().network.widths;
-        for (std::size_t layer = 0; layer + 1 < widths.size(); ++layer) {
-            const double inputs = widths[layer];
-            const double outputs = widths[layer + 1];
+        const auto parameters = desc().parameters.parameters();
+        for (std::size_t matrix = 0; matrix < parameters.size(); matrix += 2) {
+            const double inputs = parameters[matrix].columns;
+            const double outputs = parameters[matrix].rows;
             products += inputs * outputs + (inputs + outputs) * desc().rank;
         }
         const double episodes = static_cast<double>(rows()) * desc().episodes;
@@ -336,6 +405,7 @@ std::unique_ptr<Problem> rollout_problem(const RolloutCase& c, std::uint64_t see
 Problems rollout_cases(std::uint64_t seed) {
     Problems problems;
     for (const RolloutCase& c : rollout_cases()) problems.push_back(rollout_problem(c, seed));
+    for (const RolloutCase& c : recurrent_cases()) problems.push_back(rollout_problem(c, seed));
     for (const RolloutCase& c : cases_by_steps()) {
         const RolloutDesc desc = describe(c);
         problems.push_back(make_rollout_steps_problem(c.what, desc, draw_parameters(seed, desc), kWhen));

@@ -8,8 +8,7 @@ namespace yolk::oracle {
 namespace {
 
 /// Whether every right computation of class T takes the twin's action.
-bool is_decided(const PolicyOracle& policy, const reference::RolloutStep& step) {
-    const std::vector<RolloutValue> outputs = policy.outputs(step.observation);
+bool is_decided(const std::vector<RolloutValue>& outputs, const reference::RolloutStep& step) {
     const auto action = static_cast<std::size_t>(step.action[0]);
     const RolloutValue& chosen = outputs[action];
     for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -39,9 +38,11 @@ FastRollout fast_rollout(const RolloutDesc& desc, std::span<const float> paramet
                 desc, parameters, when, part.first_member + member, part.first_episode + episode);
             double total = 0.0;
             bool decided = true;
+            PolicyOracle::Step oracle{.outputs = {}, .memory = policy.start()};
             for (const reference::RolloutStep& step : steps) {
                 total += static_cast<double>(step.reward);
-                decided = decided && !continuous && is_decided(policy, step);
+                oracle = policy.step(step.observation, oracle.memory);
+                decided = decided && !continuous && is_decided(oracle.outputs, step);
             }
             // An open episode may be as long as it likes; its rewards are those of the twin's steps. Continuous
             // actions are never the twin's, so that their returns are held to their size only.

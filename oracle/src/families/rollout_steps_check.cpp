@@ -98,9 +98,10 @@ class RolloutStepsProblem final : public Problem {
    private:
     [[nodiscard]] std::size_t state_words() const { return traces_[0][0].state.size(); }
     [[nodiscard]] std::size_t slot_words() const { return state_words() + kWordsBehindState; }
-    [[nodiscard]] std::size_t slots_words() const { return slot_words() * desc_.members; }
+    /// The memories of a recurrent layer lie behind the slots.
+    [[nodiscard]] std::size_t slots_words() const { return (slot_words() + desc_.network.recurrent) * desc_.members; }
 
-    /// [steps, members, words of a slot]
+    /// [steps], each [members, words of a slot] and [members, recurrent units]
     [[nodiscard]] std::vector<std::uint32_t> slots_twin() const {
         std::vector<std::uint32_t> words;
         for (std::size_t steps = 1; steps <= desc_.max_steps; ++steps) {
@@ -115,16 +116,31 @@ class RolloutStepsProblem final : public Problem {
                 words.push_back(std::bit_cast<std::uint32_t>(total));
                 words.push_back(last.terminated && !desc_.never_stop ? 1 : 0);
             }
+            for (const std::vector<reference::RolloutStep>& trace : traces_) {
+                const reference::RolloutStep& last = trace[std::min(steps, trace.size()) - 1];
+                const bool starts_again = last.terminated && desc_.never_stop;
+                for (const float value : starts_again ? trace[0].memory : last.next_memory)
+                    words.push_back(std::bit_cast<std::uint32_t>(value));
+            }
         }
         return words;
     }
 
+    [[nodiscard]] std::vector<float> floats_in(std::span<const std::uint32_t> slots, std::size_t steps,
+                                               std::size_t first, std::size_t count) const {
+        std::vector<float> values;
+        for (const std::uint32_t word : slots.subspan((steps - 1) * slots_words() + first, count))
+            values.push_back(std::bit_cast<float>(word));
+        return values;
+    }
     [[nodiscard]] std::vector<float> state_in(std::span<const std::uint32_t> slots, std::size_t steps,
                                               std::uint32_t member) const {
-        std::vector<float> state;
-        for (std::size_t word = 0; word < state_words(); ++word)
-            state.push_back(std::bit_cast<float>(slots[(steps - 1) * slots_words() + member * slot_words() + word]));
-        return state;
+        return floats_in(slots, steps, member * slot_words(), state_words());
+    }
+    [[nodiscard]] std::vector<float> memory_in(std::span<const std::uint32_t> slots, std::size_t steps,
+                                               std::uint32_t member) const {
+        const std::size_t units = desc_.network.recurrent;
+        return floats_in(slots, steps, desc_.members * slot_words() + member * units, units);
     }
 
     /// Along the device's states, but where an episode starts again: that state is the twin's reset.
@@ -135,18 +151,25 @@ class RolloutStepsProblem final : public Problem {
         const PolicyOracle policy(desc_, parameters_, when_, member);
         const std::vector<reference::RolloutStep>& trace = traces_[member];
         std::vector<float> state = trace[0].state;
+        std::vector<float> memory = trace[0].memory;
         for (std::size_t i = 0; i < trace.size(); ++i) {
             const std::vector<float> next = state_in(slots, i + 1, member);
-            if (!trace[i].terminated || !desc_.never_stop)
-                verify_step(report, fmt::format("{}, step {}", name, i), *environment, policy, state, next);
+            const std::vector<float> next_memory = memory_in(slots, i + 1, member);
+            if (!trace[i].terminated || !desc_.never_stop) {
+                const std::string step_name = fmt::format("{}, step {}", name, i);
+                const PolicyOracle::Step oracle = policy.step(state, given_values(memory));
+                verify_rollout_values(report, step_name + ", memory", next_memory, oracle.memory);
+                verify_step(report, step_name, *environment, oracle.outputs, state, next);
+            }
             state = next;
+            memory = next_memory;
         }
     }
 
     /// The action that was taken is the one whose state in double is nearest.
     void verify_step(CheckReport& report, const std::string& name, const EnvironmentOracle& environment,
-                     const PolicyOracle& policy, std::span<const float> state, std::span<const float> next) const {
-        const std::vector<RolloutValue> outputs = policy.outputs(state);
+                     std::span<const RolloutValue> outputs, std::span<const float> state,
+                     std::span<const float> next) const {
         std::vector<RolloutValue> nearest;
         std::uint32_t taken = 0;
         double least = std::numeric_limits<double>::infinity();

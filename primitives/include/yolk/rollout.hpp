@@ -52,13 +52,17 @@ class LoadedEnvironment;
 /// the graph of a policy is lowered to (yolk/internal/hyper/rollout_lowering.hpp).
 struct PolicyNetwork {
     std::vector<std::uint32_t> widths{4, 64, 2};
+    /// Units of a minimal gated unit between the inputs and the first layer; 0: none. Its memory is the episode's.
+    std::uint32_t recurrent = 0;
     /// Observations enter as (value - shift) * scale, clipped (yolk/exact/observation_normalizer.h).
     bool normalized = false;
-    /// layer0.weight [64, 4], layer0.bias [64], layer1.weight [2, 64], layer1.bias [2]; ids in this order. With
-    /// `normalized` the normalizer's follow, Frozen for those that train: observation.shift [4], observation.scale [4],
-    /// observation.sums [4, kObservationDigits].
+    /// layer0.weight [64, 4], layer0.bias [64], layer1.weight [2, 64], layer1.bias [2]; ids in this order. With 8
+    /// recurrent units before them: recurrent.gate.weight [8, 4 + 8], recurrent.gate.bias [8], and the same of
+    /// recurrent.candidate; layer0.weight is then [64, 8]. With `normalized` the normalizer's follow, Frozen for those
+    /// that train: observation.shift [4], observation.scale [4], observation.sums [4, kObservationDigits].
     [[nodiscard]] std::vector<ParameterDesc> parameters() const;
-    /// Elements of the layers: where the normalizer begins.
+    /// Parameters of the layers, and their elements: where the normalizer begins.
+    [[nodiscard]] std::size_t layer_parameters() const noexcept;
     [[nodiscard]] std::uint32_t layer_elements() const noexcept;
     /// Elements of the normalizer; 0 without.
     [[nodiscard]] std::uint32_t normalizer_elements() const noexcept;
@@ -76,8 +80,8 @@ struct RolloutConfig {
     std::uint32_t workgroup_size = 32;    ///< where the description has no configuration, a GPU's subgroup if larger
     std::uint32_t unrolled = kAutomatic;  ///< layers written out: many times faster on lavapipe, longer to compile
     std::uint32_t private_parameters = kAutomatic;  ///< parameters copied to private memory by each invocation
-    /// Noise kept as bytes, hidden units never stored: networks with one hidden layer on GPUs. Unrolled, and parameters
-    /// are not copied.
+    /// Noise kept as bytes, hidden units never stored: networks with one hidden layer and no recurrent one on GPUs.
+    /// Unrolled, and parameters are not copied.
     std::uint32_t packed = kAutomatic;
 };
 

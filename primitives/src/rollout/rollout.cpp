@@ -103,7 +103,7 @@ Result<BindingsOf<RolloutDesc>> bind_rollout(const Device& device, const Rollout
     bound->chunk = rollout_chunk(made->layout, scratch.size_bytes);
     bound->evaluations = first_bytes(views.evaluations, std::uint64_t{4} * evaluation_words(desc));
     const std::array bindings{first_bytes(views.parameters, desc.parameters.size_bytes()), views.returns,
-                              bound->evaluations, scratch};
+                              bound->evaluations, scratch, scratch};
     YOLK_TRY(bound->binding, device.bind(made->pipeline, bindings));
     return BindingsOf<RolloutDesc>(std::move(bound));
 }
@@ -161,32 +161,39 @@ void record_rollout(Recorder& recorder, const BindingsOf<RolloutDesc>& bound, co
     }
 }
 
-/// With the network's parameters, as the widths.
-std::string print_normalized(const RolloutDesc& desc) { return desc.network.normalized ? "1" : "0"; }
-bool parse_normalized(RolloutDesc& desc, std::string_view text) {
-    if (text != "0" && text != "1") return false;
-    desc.network.normalized = text == "1";
-    Result<ParameterTable> parameters = ParameterTable::create(desc.network.parameters());
-    if (parameters) desc.parameters = *std::move(parameters);
-    return parameters.has_value();
-}
-
 /// "4-64-2".
 std::string print_widths(const RolloutDesc& desc) { return fmt::format("{}", fmt::join(desc.network.widths, "-")); }
-/// With the network's parameters.
+/// With its parameters.
+bool set_network(RolloutDesc& desc, PolicyNetwork network) {
+    Result<ParameterTable> parameters = ParameterTable::create(network.parameters());
+    if (!parameters) return false;
+    desc.network = std::move(network);
+    desc.parameters = *std::move(parameters);
+    return true;
+}
 bool parse_widths(RolloutDesc& desc, std::string_view text) {
-    PolicyNetwork network{.widths = {}, .normalized = desc.network.normalized};
+    PolicyNetwork network = desc.network;
+    network.widths.clear();
     while (true) {
         const std::size_t end = std::min(text.find('-'), text.size());
         if (!detail::parse_number(text.substr(0, end), network.widths.emplace_back())) return false;
         if (end == text.size()) break;
         text.remove_prefix(end + 1);
     }
-    Result<ParameterTable> parameters = ParameterTable::create(network.parameters());
-    if (!parameters) return false;
-    desc.network = std::move(network);
-    desc.parameters = *std::move(parameters);
-    return true;
+    return set_network(desc, std::move(network));
+}
+std::string print_recurrent(const RolloutDesc& desc) { return fmt::format("{}", desc.network.recurrent); }
+bool parse_recurrent(RolloutDesc& desc, std::string_view text) {
+    PolicyNetwork network = desc.network;
+    return detail::parse_number(text, network.recurrent) && set_network(desc, std::move(network));
+}
+
+std::string print_normalized(const RolloutDesc& desc) { return desc.network.normalized ? "1" : "0"; }
+bool parse_normalized(RolloutDesc& desc, std::string_view text) {
+    if (text != "0" && text != "1") return false;
+    PolicyNetwork network = desc.network;
+    network.normalized = text == "1";
+    return set_network(desc, std::move(network));
 }
 
 std::string print_environment(const RolloutDesc& desc) { return desc.environment; }
@@ -233,7 +240,12 @@ Fields<RolloutDesc> rollout_fields() {
                                   .is_list = true},
                          .print = &print_widths,
                          .parse = &parse_widths},
-             normalized_field(), extent<&Desc::members>("members"), extent<&Desc::episodes>("episodes"),
+             normalized_field(),
+             Field<Desc>{.info = {.name = "recurrent", .role = FieldRole::Variant, .allowed = {}, .fallback = "0"},
+                         .print = &print_recurrent,
+                         .parse = &parse_recurrent}
+                 .from(0, kMaxPolicyWidth),
+             extent<&Desc::members>("members"), extent<&Desc::episodes>("episodes"),
              extent<&Desc::rank>("rank").from(1, kMaxRank),
              // A benchmark's: every episode takes so many.
              variant<&Desc::max_steps>("steps").otherwise("40").in_no_key(), variant<&Desc::mean_only>("mean"),

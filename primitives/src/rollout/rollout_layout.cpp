@@ -2,6 +2,8 @@
 #include "rollout_layout.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 
 #include "plan_checks.hpp"
 #include "yolk/internal/core/noise.hpp"
@@ -14,7 +16,6 @@ namespace abi_ro = abi::rollout;
 
 namespace {
 
-constexpr std::uint32_t kMaxWidth = 256;
 // Above these a kernel that is written out takes too long to compile (processor time on lavapipe 22.3, whole process:
 // 518 products 2.6 s, 786 4.3 s, 920 5.6 s, 1,030 7.8 s, 1,328 18 s), and an invocation's copy of the parameters no
 // longer fits beside its noise in a core's cache (eight lanes, 64 KiB).
@@ -35,8 +36,9 @@ Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& 
     const auto& widths = network.widths;
     YOLK_TRY_VOID(check_range(widths.size(), 2, abi_ro::kMaxLayers + 1, "the number of widths of [rollout]'s network"));
     for (const std::uint32_t width : widths) {
-        YOLK_TRY_VOID(check_range(width, 1, kMaxWidth, "a width of [rollout]'s network"));
+        YOLK_TRY_VOID(check_range(width, 1, kMaxPolicyWidth, "a width of [rollout]'s network"));
     }
+    YOLK_TRY_VOID(check_range(network.recurrent, 0, kMaxPolicyWidth, "the recurrent units of [rollout]'s network"));
     if (widths.front() == environment.observation_count && widths.back() == environment.action_count) return {};
     return bad_input(
         "The network of [rollout] has {} inputs and {} outputs; environment \"{}\" has {} observations and {} actions.",
@@ -75,8 +77,9 @@ Result<void> check_parameters(const RolloutDesc& desc) {
     if (desc.parameters.element_count() <= abi_ro::kMaxParameterCount) return {};
     return bad_input(
         "The network of [rollout] has {} parameter elements; at most {} fit in a uniform buffer (64 KiB). Use smaller "
-        "widths.",
-        desc.parameters.element_count(), abi_ro::kMaxParameterCount);
+        "widths{}.",
+        desc.parameters.element_count(), abi_ro::kMaxParameterCount,
+        desc.network.recurrent == 0 ? "" : ", or fewer recurrent units");
 }
 
 Result<void> check_counts(const RolloutDesc& desc, const EnvironmentInfo& environment) {
@@ -107,24 +110,48 @@ bool is_perturbed(const RolloutLayout& layout, std::size_t parameter) noexcept {
     return (layout.frozen >> parameter & 1U) == 0;
 }
 
-std::size_t layer_count(const RolloutLayout& layout) noexcept { return layout.desc.network.widths.size() - 1; }
+/// A matrix with its bias: parameters 2l and 2l + 1.
+struct LayerSize {
+    std::uint64_t inputs = 0, outputs = 0;
+};
+
+/// Gate and candidate of a recurrent layer are the first two. Those that no network may have are left out.
+class LayerSizes {
+   public:
+    explicit LayerSizes(const PolicyNetwork& network) noexcept {
+        const std::vector<std::uint32_t>& widths = network.widths;
+        if (widths.empty()) return;
+        const std::uint64_t gate_inputs = std::uint64_t{widths.front()} + network.recurrent;
+        for (int i = 0; i < 2 && network.recurrent != 0; ++i)
+            sizes_.at(count_++) = {.inputs = gate_inputs, .outputs = network.recurrent};
+        for (std::size_t layer = 0; layer + 1 < widths.size() && layer < abi_ro::kMaxLayers; ++layer) {
+            const std::uint32_t inputs = layer == 0 && network.recurrent != 0 ? network.recurrent : widths[layer];
+            sizes_.at(count_++) = {.inputs = inputs, .outputs = widths[layer + 1]};
+        }
+    }
+    [[nodiscard]] auto begin() const noexcept { return sizes_.begin(); }
+    [[nodiscard]] auto end() const noexcept { return sizes_.begin() + static_cast<std::ptrdiff_t>(count_); }
+
+   private:
+    std::array<LayerSize, abi_ro::kMaxLayers + 2> sizes_{};
+    std::size_t count_ = 0;
+};
 
 bool any_matrix_perturbed(const RolloutLayout& layout) noexcept {
-    for (std::size_t layer = 0; layer < layer_count(layout); ++layer) {
-        if (is_perturbed(layout, 2 * layer)) return true;
+    for (std::size_t p = 0; p < layout.desc.parameters.parameters().size(); p += 2) {
+        if (is_perturbed(layout, p)) return true;
     }
     return false;
 }
 
 std::uint64_t products_per_step(const RolloutDesc& desc) noexcept {
     const std::uint32_t frozen = frozen_mask(desc);
-    const std::vector<std::uint32_t>& widths = desc.network.widths;
     std::uint64_t products = 0;
-    for (std::size_t layer = 0; layer + 1 < std::min<std::size_t>(widths.size(), 16); ++layer) {
-        const std::uint64_t inputs = widths[layer];
-        const std::uint64_t outputs = widths[layer + 1];
+    std::uint32_t matrix = 0;
+    for (const auto& [inputs, outputs] : LayerSizes(desc.network)) {
         products += inputs * outputs;
-        if ((frozen >> (2 * layer) & 1U) == 0) products += (inputs + outputs) * desc.rank;
+        if ((frozen >> matrix & 1U) == 0) products += (inputs + outputs) * desc.rank;
+        matrix += 2;
     }
     return products;
 }
@@ -152,7 +179,7 @@ std::uint64_t packed_words(const RolloutDesc& desc) noexcept {
 }
 
 bool fits_packed(const RolloutDesc& desc) noexcept {
-    return desc.network.widths.size() == 3 && packed_words(desc) <= kMaxPackedWords;
+    return desc.network.widths.size() == 3 && desc.network.recurrent == 0 && packed_words(desc) <= kMaxPackedWords;
 }
 
 /// Of invocations that share nothing. GPUs: a subgroup, so that none of its lanes is idle. CPU drivers: 32, or 8, a
@@ -203,19 +230,22 @@ RolloutLoopCost packed_loop_cost(const RolloutLayout& layout) noexcept {
 RolloutLoopCost plain_loop_cost(const RolloutLayout& layout) noexcept {
     RolloutLoopCost cost;
     if (layout.private_parameters) cost.start += loop_cost(layout.desc.network.layer_elements());
-    const auto& widths = layout.desc.network.widths;
-    for (std::size_t layer = 0; layer < layer_count(layout); ++layer) {
-        const std::uint64_t inputs = widths[layer];
-        const std::uint64_t outputs = widths[layer + 1];
+    if (const std::uint64_t units = layout.desc.network.recurrent; units != 0) {
+        cost.start += 2 * loop_cost(units);  // loaded or set to zero, and kept
+        cost.step += 4 * loop_cost(units);   // before and after the gate, after the candidate; where it starts again
+    }
+    std::size_t matrix = 0;
+    for (const auto& [inputs, outputs] : LayerSizes(layout.desc.network)) {
         cost.start += loop_cost(outputs);
-        if (is_perturbed(layout, 2 * layer + 1)) cost.start += draw_cost(outputs);
+        if (is_perturbed(layout, matrix + 1)) cost.start += draw_cost(outputs);
         std::uint64_t chain = loop_cost(inputs);
-        if (is_perturbed(layout, 2 * layer)) {
+        if (is_perturbed(layout, matrix)) {
             cost.start += draw_cost(outputs * layout.rank) + draw_cost(inputs * layout.rank);
             cost.step += loop_cost(layout.rank, loop_cost(inputs));
             chain += loop_cost(layout.rank);
         }
         cost.step += loop_cost(outputs, chain);
+        matrix += 2;
     }
     return cost;
 }
@@ -247,9 +277,10 @@ Result<void> legal_rollout(const DeviceInfo& /*info*/, const RolloutDesc& desc, 
         return bad_input("packed is 1, which needs unrolled 1 and private_parameters 0.");
     if (fits_packed(desc)) return {};
     return bad_input(
-        "packed is 1, which takes networks of one hidden layer whose noise fits {} words; use packed 0 for a network "
-        "of {} layers and rank {}.",
-        kMaxPackedWords, desc.network.widths.size() - 1, desc.rank);
+        "packed is 1, which takes networks of one hidden layer, without a recurrent one, whose noise fits {} words; "
+        "use "
+        "packed 0 for a network of {} layers, {} recurrent units and rank {}.",
+        kMaxPackedWords, desc.network.widths.size() - 1, desc.network.recurrent, desc.rank);
 }
 
 Result<void> check_rollout(const RolloutDesc& desc) {
@@ -270,7 +301,8 @@ Result<RolloutLayout> make_rollout_layout(const RolloutDesc& desc) {
     layout.unrolled = desc.config->unrolled != 0;
     layout.private_parameters = desc.config->private_parameters != 0;
     layout.packed = desc.config->packed != 0;
-    layout.slot_bytes = 4 * (layout.environment.info.state_words + std::uint64_t{2});
+    layout.slot_words = layout.environment.info.state_words + 2;
+    layout.slot_bytes = 4 * (std::uint64_t{layout.slot_words} + desc.network.recurrent);
     return layout;
 }
 
@@ -291,6 +323,7 @@ std::uint64_t rollout_step_cost(const RolloutLayout& layout) noexcept {
     constexpr std::uint64_t kEnvironmentCost = 128;  // of cartpole's about 60; own ones may do more
     std::uint64_t cost = products_per_step(layout.desc) + kEnvironmentCost;
     for (const std::uint32_t width : layout.desc.network.widths) cost += kTanhCost * width;
+    cost += std::uint64_t{2} * kTanhCost * layout.desc.network.recurrent;
     return cost;
 }
 
@@ -333,13 +366,15 @@ std::vector<SpecConstant> rollout_constants(const RolloutLayout& layout) {
         {abi_ro::kSpecPrivateParameters, layout.private_parameters ? 1U : 0U},
         {abi_ro::kSpecRank, layout.rank},
         {abi_ro::kSpecFrozen, layout.frozen},
-        {abi_ro::kSpecLayers, static_cast<std::uint32_t>(layer_count(layout))},
+        {abi_ro::kSpecLayers, static_cast<std::uint32_t>(widths.size() - 1)},
         {abi_ro::kSpecWidth0, width(0)},
         {abi_ro::kSpecWidth1, width(1)},
         {abi_ro::kSpecWidth2, width(2)},
         {abi_ro::kSpecWidth3, width(3)},
         {abi_ro::kSpecWidth4, width(4)},
         {abi_ro::kSpecAntithetic, layout.desc.antithetic ? 1U : 0U},
+        {abi_ro::kSpecRecurrent, layout.desc.network.recurrent},
+        {abi_ro::kSpecSlotWords, layout.slot_words},
         {abi_ro::kSpecNormalizer, layout.desc.network.normalized ? layout.desc.network.layer_elements() : 0U},
     };
 }

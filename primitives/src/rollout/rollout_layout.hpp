@@ -16,6 +16,7 @@
 
 namespace yolk {
 
+inline constexpr std::uint32_t kMaxPolicyWidth = 256;       ///< of a layer, the recurrent one too
 inline constexpr std::uint32_t kMaxStepsPerDispatch = 128;  ///< keeps a dispatch far from drivers' time-outs
 /// Fewer episodes at once would leave most devices idle.
 inline constexpr std::uint64_t kLeastRolloutChunk = 4096;
@@ -30,7 +31,8 @@ struct RolloutLayout {
     bool unrolled = false;
     bool private_parameters = false;
     bool packed = false;
-    std::uint64_t slot_bytes = 0;  ///< of one index: what its episode carries from dispatch to dispatch
+    std::uint32_t slot_words = 0;  ///< what an episode carries from dispatch to dispatch, but for a recurrent layer
+    std::uint64_t slot_bytes = 0;  ///< with its memory
     std::uint32_t steps_per_dispatch = 0;
 };
 

@@ -85,6 +85,7 @@ Fields training_fields(train::TrainOptions& o, std::vector<std::uint32_t>& hidde
     };
     count("generations", o.generations);
     count("max_steps", o.max_steps);
+    count("recurrent", o.network.recurrent);
     count("checkpoint_every", o.checkpoint_every);
     count("hash_every", o.hash_every);
     count("evaluation_episodes", o.evaluation_episodes);
@@ -310,6 +311,7 @@ nb::dict policy_of(const std::string& file, const Environment* environment) {
     nb::dict all;
     all["task"] = policy.task;
     all["widths"] = nb::cast(policy.network.widths);
+    all["recurrent"] = policy.network.recurrent;
     all["generations"] = policy.generations;
     all["seed"] = policy.seed;
     all["parameters"] = parameters;
@@ -341,6 +343,7 @@ void bind_training(nb::module_& module) {
         nb::dict all = to_dict(options.evolution);
         all["generations"] = options.generations;
         all["max_steps"] = options.max_steps;
+        all["recurrent"] = options.network.recurrent;
         all["checkpoint_every"] = options.checkpoint_every;
         all["hash_every"] = options.hash_every;
         all["evaluation_episodes"] = options.evaluation_episodes;

@@ -10,6 +10,7 @@
 #include "member_streams.hpp"
 #include "twin_source.hpp"
 #include "yolk/exact/exact_math.h"
+#include "yolk/exact/exact_recurrence.h"
 #include "yolk/exact/observation_normalizer.h"
 #include "yolk/internal/reference/rollout_trace.hpp"
 #include "yolk/internal/shaders/environments.hpp"
@@ -51,6 +52,7 @@ class TwinPolicy {
     TwinPolicy(const RolloutDesc& desc, std::span<const float> parameters, const NoiseContext& when,
                std::uint32_t member)
         : rank_(desc.rank),
+          recurrent_(desc.network.recurrent),
           normalizer_(desc.network.normalized ? parameters.subspan(desc.network.layer_elements())
                                               : std::span<const float>()) {
         const double sigma = when.sigma;
@@ -60,12 +62,16 @@ class TwinPolicy {
         const double vector_scale = sigma / std::sqrt(static_cast<double>(kNoiseVariance));
         matrix_scale_ = sign * exact::exact_flush_operand(static_cast<float>(matrix_scale));
         const float bias_scale = sign * exact::exact_flush_operand(static_cast<float>(vector_scale));
-        for (std::size_t layer = 0; layer + 1 < desc.network.widths.size(); ++layer) {
-            layers_.push_back(make_layer(desc, parameters, when, pair, 2 * layer, bias_scale));
-        }
+        for (std::size_t p = 0; p < desc.network.layer_parameters(); p += 2)
+            layers_.push_back(make_layer(desc, parameters, when, pair, p, bias_scale));
+        start_episode();
     }
 
-    /// The outputs for an observation.
+    void start_episode() { memory_.assign(recurrent_, 0.0F); }
+    /// Of the recurrent layer; empty without one.
+    [[nodiscard]] std::span<const float> memory() const noexcept { return memory_; }
+
+    /// The outputs for an observation, with which the memory moves on.
     [[nodiscard]] std::span<const float> outputs(std::span<const float> observation) {
         units_.assign(observation.size(), 0.0F);
         for (std::size_t i = 0; i < units_.size(); ++i) {
@@ -73,13 +79,32 @@ class TwinPolicy {
                             ? exact::exact_flush_operand(observation[i])
                             : exact::exact_normalized(observation[i], normalizer_[i], normalizer_[units_.size() + i]);
         }
-        for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+        if (recurrent_ != 0) remember();
+        for (std::size_t layer = recurrent_ == 0 ? 0 : 2; layer < layers_.size(); ++layer)
             apply(layers_[layer], layer + 1 < layers_.size());
-        }
         return units_;
     }
 
    private:
+    /// The recurrent layer: its next memory, which takes the observation's place.
+    void remember() {
+        const std::vector<float> observation = units_;
+        const auto with = [&](std::span<const float> seen) {
+            units_ = observation;
+            units_.insert(units_.end(), seen.begin(), seen.end());
+        };
+        with(memory_);
+        apply(layers_[0], false);
+        std::vector<float> gates(recurrent_), gated(recurrent_);
+        std::transform(units_.begin(), units_.end(), gates.begin(), exact::exact_gate);
+        std::transform(gates.begin(), gates.end(), memory_.begin(), gated.begin(), exact::exact_gated_memory);
+        with(gated);
+        apply(layers_[1], true);
+        for (std::size_t u = 0; u < recurrent_; ++u)
+            memory_[u] = exact::exact_next_memory(gates[u], memory_[u], units_[u]);
+        units_ = memory_;
+    }
+
     [[nodiscard]] TwinLayer make_layer(const RolloutDesc& desc, std::span<const float> parameters,
                                        const NoiseContext& when, std::uint32_t pair, std::size_t p,
                                        float bias_scale) const {
@@ -142,8 +167,10 @@ class TwinPolicy {
 
     std::vector<TwinLayer> layers_;
     std::uint32_t rank_;
+    std::uint32_t recurrent_;
     std::span<const float> normalizer_;  // shifts, then scales
     float matrix_scale_ = 0.0F;
+    std::vector<float> memory_;
     std::vector<float> units_;
     std::vector<float> next_;
     std::vector<float> projections_;
@@ -187,7 +214,7 @@ struct EpisodeResult {
     std::uint32_t steps = 0;
 };
 
-/// Runs one episode; on_step(state before, observation, outputs, action, state after, result).
+/// Runs one episode; on_step(state before, memory before, observation, outputs, action, state after, result).
 template <class Environment, class OnStep>
 EpisodeResult run_episode(const RolloutDesc& desc, TwinPolicy& policy, const NoiseContext& when, std::uint32_t episode,
                           OnStep&& on_step) {
@@ -197,19 +224,22 @@ EpisodeResult run_episode(const RolloutDesc& desc, TwinPolicy& policy, const Noi
     auto state = start;
     const std::uint32_t max_steps = desc.max_steps == 0 ? Environment::kMaxSteps : desc.max_steps;
     EpisodeResult episode_result;
-    std::vector<float> action;
+    std::vector<float> action, memory;
+    policy.start_episode();
     while (episode_result.steps < max_steps) {
         float observation[Environment::kObservationCount];
         Environment::observe(state, observation);
+        memory.assign(policy.memory().begin(), policy.memory().end());
         const std::span<const float> outputs = policy.outputs(observation);
         const auto before = state;
         const exact::StepResult result = act<Environment>(state, outputs, action);
-        on_step(before, std::span<const float>(observation), outputs, action, state, result);
+        on_step(before, memory, std::span<const float>(observation), outputs, action, state, result);
         episode_result.total = episode_result.total + result.reward;
         ++episode_result.steps;
         if (!result.terminated) continue;
         if (!desc.never_stop) break;
         state = start;
+        policy.start_episode();
     }
     return episode_result;
 }
@@ -261,13 +291,17 @@ std::vector<RolloutStep> trace_one(const RolloutDesc& desc, std::span<const floa
                                    std::uint32_t member, std::uint32_t episode) {
     std::vector<RolloutStep> steps;
     TwinPolicy policy(desc, parameters, when, member);
-    const auto keep = [&](const auto& before, std::span<const float> observation, std::span<const float> outputs,
-                          const std::vector<float>& action, const auto& after, const exact::StepResult& result) {
+    const auto keep = [&](const auto& before, const std::vector<float>& memory, std::span<const float> observation,
+                          std::span<const float> outputs, const std::vector<float>& action, const auto& after,
+                          const exact::StepResult& result) {
+        const std::span<const float> next = policy.memory();
         steps.push_back({.state = words_of(before),
+                         .memory = memory,
                          .observation = {observation.begin(), observation.end()},
                          .outputs = {outputs.begin(), outputs.end()},
                          .action = action,
                          .next_state = words_of(after),
+                         .next_memory = {next.begin(), next.end()},
                          .reward = result.reward,
                          .terminated = result.terminated});
     };

@@ -221,6 +221,9 @@ void add_network_keys(std::vector<SettingKey>& keys) {
         "network", "hidden", kBoth, "widths of the layers between inputs and outputs",
         [](Configuration & c) -> auto& { return c.kind == RunKind::Data ? c.learn.network.hidden : c.hidden; }));
     keys.push_back(key(
+        "network", "recurrent", kEnvironment, "units of a gated recurrent layer before them; 0: none",
+        [](Configuration & c) -> auto& { return c.train.network.recurrent; }));
+    keys.push_back(key(
         "network", "normalize", kEnvironment, "observations by the mean and deviation of all that members have seen",
         [](Configuration & c) -> auto& { return c.train.network.normalized; }));
     keys.push_back(word(

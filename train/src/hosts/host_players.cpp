@@ -93,9 +93,9 @@ Result<EnvironmentInfo> common_info(const HostEnvironments& environments) {
 Result<HostTask> host_task(const PolicyNetwork& network, const ParameterTable& parameters,
                            const EnvironmentInfo& environment, std::uint32_t max_steps) {
     std::vector<ParameterDesc> layers(parameters.parameters().begin(), parameters.parameters().end());
-    if (network.normalized) layers.resize(2 * (network.widths.size() - 1));
+    layers.resize(network.layer_parameters());
     YOLK_TRY(ParameterTable of_layers, ParameterTable::create(std::move(layers)));
-    HostTask task{.policies = {.widths = network.widths},
+    HostTask task{.policies = {.network = network},
                   .parameters = std::move(of_layers),
                   .normalized = network.normalized,
                   .max_steps = max_steps == 0 ? environment.max_steps : max_steps};
@@ -116,7 +116,7 @@ Result<std::unique_ptr<HostPlayers>> HostPlayers::create(const Device& device, D
     YOLK_TRY(Buffer parameters, device.create_buffer({.size_bytes = task.parameters.size_bytes(),
                                                       .label = "parameters of policies on the host"}));
     std::unique_ptr<HostPlayers> made(new HostPlayers(dispatcher, std::move(parameters)));
-    if (task.normalized) made->count_words_ = std::size_t{kObservationCounts} * task.policies.widths.front();
+    if (task.normalized) made->count_words_ = std::size_t{kObservationCounts} * task.policies.network.widths.front();
     for (std::shared_ptr<HostEnvironment>& environment : environments) {
         YOLK_TRY(auto player, HostPlayer::create(device, dispatcher, made->parameters_, std::move(environment), task));
         made->players_.push_back(std::move(player));

@@ -2,7 +2,6 @@
 #include "checkpoint.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +12,7 @@
 #include "yolk/internal/core/state_file.hpp"
 #include "yolk/internal/evolve/parameter_setup.hpp"
 #include "yolk/internal/evolve/settings.hpp"
+#include "yolk/internal/train/policy_file.hpp"
 
 #include "task_setup.hpp"
 
@@ -41,7 +41,7 @@ Settings run_settings(const TrainOptions& options, const EnvironmentInfo& enviro
     Settings settings{
         {"task", std::string(environment.name)},
         {"environment_source", environment_source(options)},
-        {"network", fmt::format("{}", fmt::join(options.network.widths, ","))},
+        {"network", text_of(options.network)},
         {"max_steps", fmt::format("{}", options.max_steps == 0 ? environment.max_steps : options.max_steps)}};
     if (options.network.normalized) settings.emplace_back("normalize", "1");
     for (auto& setting : evolve::settings_of(options.evolution)) settings.push_back(std::move(setting));

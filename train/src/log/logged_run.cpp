@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <optional>
 
 #include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/evolve/parameter_setup.hpp"
@@ -18,21 +18,13 @@ namespace {
 
 Result<PolicyNetwork> read_network(const evolve::SettingReader& settings, std::uint32_t max_width) {
     YOLK_TRY(const std::string given, settings.text("network"));
-    PolicyNetwork network{.widths = {}};
-    for (const std::string& part : evolve::listed(given)) {
-        std::uint32_t width = 0;
-        const auto [end, code] = std::from_chars(part.data(), part.data() + part.size(), width);
-        if (code != std::errc() || end != part.data() + part.size() || width < 1 || width > max_width)
-            return settings.wrong("network", given);
-        network.widths.push_back(width);
-    }
-    if (network.widths.size() < kMinWidths || network.widths.size() > kMaxWidths)
-        return settings.wrong("network", given);
+    std::optional<PolicyNetwork> network = network_of(given);
+    if (!network || !check_sizes(*network, max_width)) return settings.wrong("network", given);
     if (const std::string* const normalize = settings.find("normalize")) {
         if (*normalize != "1") return settings.wrong("normalize", *normalize);
-        network.normalized = true;
+        network->normalized = true;
     }
-    return network;
+    return *std::move(network);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -21,8 +22,6 @@ std::vector<std::uint64_t> shape_of(const ParameterDesc& p) {
     if (p.perturbation != Perturbation::LowRank && p.columns == 1) return {p.rows};
     return {p.rows, p.columns};
 }
-
-std::string text_of_widths(const PolicyNetwork& network) { return fmt::format("{}", fmt::join(network.widths, ",")); }
 
 Result<void> append_parameter(const StateFile& file, const ParameterDesc& p, std::string_view what,
                               std::vector<float>& out) {
@@ -73,7 +72,35 @@ std::uint32_t max_width_of(std::string_view environment_source) noexcept {
     return is_host_source(environment_source) ? kMaxHostWidth : kMaxWidth;
 }
 
-Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& environment, std::uint32_t max_width) {
+std::string text_of(const PolicyNetwork& network) {
+    std::vector<std::string> parts;
+    for (const std::uint32_t width : network.widths) parts.push_back(fmt::format("{}", width));
+    if (network.recurrent != 0 && !parts.empty())
+        parts.insert(parts.begin() + 1, fmt::format("{}r", network.recurrent));
+    return fmt::format("{}", fmt::join(parts, ","));
+}
+
+std::optional<PolicyNetwork> network_of(std::string_view text) {
+    PolicyNetwork network{.widths = {}};
+    for (std::string_view rest = text; !rest.empty();) {
+        std::uint32_t width = 0;
+        const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), width);
+        if (code != std::errc()) return std::nullopt;
+        rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+        const bool is_recurrent = rest.starts_with('r');
+        if (is_recurrent) {
+            network.recurrent = width;
+            rest.remove_prefix(1);
+        } else {
+            network.widths.push_back(width);
+        }
+        if (rest.starts_with(',')) rest.remove_prefix(1);
+    }
+    if (text_of(network) != text) return std::nullopt;
+    return network;
+}
+
+Result<void> check_sizes(const PolicyNetwork& network, std::uint32_t max_width) {
     const std::vector<std::uint32_t>& widths = network.widths;
     if (widths.size() < kMinWidths || widths.size() > kMaxWidths) {
         return bad_input("The network has {} widths; it must have from {} to {}.", widths.size(), kMinWidths,
@@ -85,6 +112,14 @@ Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& 
                              width, max_width);
         }
     }
+    if (network.recurrent <= max_width) return {};
+    return bad_input("The network has {} recurrent units; at most {} are allowed (0: no recurrent layer).",
+                     network.recurrent, max_width);
+}
+
+Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& environment, std::uint32_t max_width) {
+    YOLK_TRY_VOID(check_sizes(network, max_width));
+    const std::vector<std::uint32_t>& widths = network.widths;
     if (widths.front() != environment.observation_count || widths.back() != environment.action_count) {
         return bad_input(
             "The network [{}] does not fit the task {}: it must begin with {} (observations) and end with {} "
@@ -96,7 +131,7 @@ Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& 
 
 Result<void> save_policy(const std::filesystem::path& path, const Policy& policy) {
     StateFile file{.fields = {{"task", policy.task},
-                              {"network", text_of_widths(policy.network)},
+                              {"network", text_of(policy.network)},
                               {"generations", policy.generations},
                               {"seed", policy.seed}}};
     if (policy.network.normalized) file.fields["normalize"] = true;
@@ -117,7 +152,7 @@ Result<void> save_policy(const std::filesystem::path& path, const Policy& policy
     }
     if (file.tensors.size() != policy.network.parameters().size() || offset != policy.parameters.size()) {
         return bad_input("The policy has {} values, which is not what its network [{}] needs.",
-                         policy.parameters.size(), fmt::join(policy.network.widths, ", "));
+                         policy.parameters.size(), text_of(policy.network));
     }
     return write_state(path, kPolicyKind, std::move(file));
 }
@@ -134,11 +169,12 @@ Result<Policy> load_policy(const std::filesystem::path& path, const LoadedEnviro
     reader.maybe("normalize", policy.network.normalized);
     std::string network;
     reader("network", network);
-    const Json widths = parse_json(fmt::format("[{}]", network), "the network").value_or(nullptr);
-    for (const Json& width : widths) {
-        if (width.is_number_unsigned()) policy.network.widths.push_back(width.get<std::uint32_t>());
+    if (std::optional<PolicyNetwork> read = network_of(network)) {
+        read->normalized = policy.network.normalized;
+        policy.network = *std::move(read);
+    } else {
+        reader.fail("network");
     }
-    if (text_of_widths(policy.network) != network) reader.fail("network");
     YOLK_TRY_VOID(check_fields(reader, kPolicyKind, what));
     YOLK_TRY(const EnvironmentInfo environment, environment_of(policy, own, what));
     YOLK_TRY_VOID(check_network(policy.network, environment, max_width_of(policy.environment_source)));

@@ -172,6 +172,7 @@ Json settings_json(const TrainOptions& options, const TaskSetup& setup, std::spa
                   {"driver", device.driver_name},
                   {"driver_info", device.driver_info},
                   {"network", options.network.widths},
+                  {"recurrent", options.network.recurrent},
                   {"generations", options.generations},
                   {"stop_when_solved", options.stop_when_solved},
                   {"max_steps", options.max_steps},

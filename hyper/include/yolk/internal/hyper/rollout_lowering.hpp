@@ -3,6 +3,8 @@
 // small ones.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,9 +14,10 @@
 
 namespace yolk::hyper {
 
-/// The perceptron of these widths: input "observation" [widths[0]], for each layer `linear`, `add` of the bias, and
-/// `tanh` but for the last. Its groups have the names and the order of network.parameters().
-[[nodiscard]] Graph policy_graph(const PolicyNetwork& network);
+/// The perceptron of these widths, without a recurrent layer: input "observation" [widths[0]], for each layer `linear`,
+/// `add` of the bias, and `tanh` but for the last. Its groups have the names and the order of
+/// PolicyNetwork::parameters().
+[[nodiscard]] Graph policy_graph(std::span<const std::uint32_t> widths);
 
 struct RolloutNetwork {
     PolicyNetwork network;

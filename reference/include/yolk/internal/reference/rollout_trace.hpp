@@ -16,10 +16,12 @@ namespace yolk::reference {
 /// One step of the twin. States are the environment's words as floats.
 struct RolloutStep {
     std::vector<float> state;
+    std::vector<float> memory;  ///< of a recurrent layer; empty without one
     std::vector<float> observation;
     std::vector<float> outputs;  ///< of the policy
     std::vector<float> action;   ///< its index, or the numbers of a continuous one
     std::vector<float> next_state;
+    std::vector<float> next_memory;
     float reward = 0.0F;
     bool terminated = false;
 };

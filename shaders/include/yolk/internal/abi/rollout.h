@@ -11,7 +11,8 @@ ABI_CONST uint kBindReturns = 1;      // out: fp32 [episodes, members]
 ABI_CONST uint kBindEvaluations = 2;  // in and out: uint32 [kEvaluationCounters], and with a normalizer, where members
                                       // are perturbed, [members of the call, observations, kExactObservationWords]
 ABI_CONST uint kBindSlots = 3;        // scratch: per index of the dispatch the environment's state, the return so far, a flag
-ABI_CONST uint kBindingCount = 4;
+ABI_CONST uint kBindMemories = 4;     // scratch, the same buffer: behind index_count slots, fp32 [index_count, RECURRENT]
+ABI_CONST uint kBindingCount = 5;
 ABI_CONST uint kUniformMask = 1u << kBindParameters;
 
 ABI_CONST uint kSpecWorkgroupSize = 0;      // 1 ... 256
@@ -26,9 +27,11 @@ ABI_CONST uint kSpecWidth2 = 8;
 ABI_CONST uint kSpecWidth3 = 9;
 ABI_CONST uint kSpecWidth4 = 10;
 ABI_CONST uint kSpecAntithetic = 11;        // 1: both sides of a pair share noise; 0: each member has its own
-ABI_CONST uint kSpecNormalizer = 12;        // parameter element where the observations' shifts begin, then scales; 0: none
+ABI_CONST uint kSpecRecurrent = 12;         // 0: no recurrent layer; else its units, 1 ... 256
+ABI_CONST uint kSpecSlotWords = 13;         // words of a slot
+ABI_CONST uint kSpecNormalizer = 14;        // parameter element where the observations' shifts begin, then scales; 0: none
 
-ABI_CONST uint kMaxLayers = 4;
+ABI_CONST uint kMaxLayers = 4;  // without the recurrent one
 ABI_CONST uint kMaxParameterCount = 16384;  // 64 KiB, the uniform range of the portable floor
 ABI_CONST uint kEvaluationCounters = 256;
 

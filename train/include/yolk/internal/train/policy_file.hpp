@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,16 +33,23 @@ struct Policy {
 /// not the network's; weights that are not finite (with the tensor's name).
 [[nodiscard]] Result<Policy> load_policy(const std::filesystem::path& path, const LoadedEnvironment* own = nullptr);
 
+/// "4,64,2"; with 8 recurrent units between the observations and the first layer "4,8r,64,2".
+[[nodiscard]] std::string text_of(const PolicyNetwork& network);
+/// The network whose text_of() it is; nothing where there is none. Sizes are not looked at.
+[[nodiscard]] std::optional<PolicyNetwork> network_of(std::string_view text);
+
 /// Of a network that the roll-out kernel takes.
 inline constexpr std::size_t kMinWidths = 2;
 inline constexpr std::size_t kMaxWidths = 5;
-inline constexpr std::uint32_t kMaxWidth = 256;  ///< from 1
+inline constexpr std::uint32_t kMaxWidth = 256;  ///< from 1; of a recurrent layer, too
 
 /// kMaxWidth, or kMaxHostWidth where the host steps the environment.
 [[nodiscard]] std::uint32_t max_width_of(std::string_view environment_source) noexcept;
 
-/// Errors: fewer than kMinWidths or more than kMaxWidths widths, one outside 1 ... max_width, ends that are not the
-/// environment's observations and actions.
+/// Errors: fewer than kMinWidths or more than kMaxWidths widths, one outside 1 ... max_width, more recurrent units than
+/// that.
+[[nodiscard]] Result<void> check_sizes(const PolicyNetwork& network, std::uint32_t max_width);
+/// Errors: check_sizes'; ends that are not the environment's observations and actions.
 [[nodiscard]] Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& environment,
                                          std::uint32_t max_width = kMaxWidth);
 
