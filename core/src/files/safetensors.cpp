@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 
+#include "yolk/internal/core/half.hpp"
 #include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/core/seal.hpp"
 #include "yolk/internal/core/shape.hpp"
@@ -132,16 +133,6 @@ Result<StoredType> read_stored_type(const Json& json, const std::string& label, 
     const auto* const known = std::ranges::find(kStoredTypes, name, &StoredType::name);
     if (known == kStoredTypes.end()) return bad_input("{} has the dtype '{}', which is not known.", label, shown(name));
     return *known;
-}
-
-float widened_half(std::uint16_t half) noexcept {
-    const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000U) << 16U;
-    const std::uint32_t exponent = (half >> 10U) & 31U;
-    const std::uint32_t fraction = half & 1023U;
-    if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000U | (fraction << 13U));
-    if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112U) << 23U) | (fraction << 13U));
-    const float tiny = static_cast<float>(fraction) * 0x1p-24F;  // exact, zero included
-    return sign == 0 ? tiny : -tiny;
 }
 
 /// None of a dtype that is not read.

@@ -246,7 +246,7 @@ EpisodeResult run_episode(const RolloutDesc& desc, TwinPolicy& policy, const Noi
 
 /// Counts what a member sees, in words of its own.
 auto counting(std::span<std::uint32_t> words) {
-    return [words](const auto& /*before*/, std::span<const float> observation, const auto&...) {
+    return [words](const auto& /*before*/, const auto& /*memory*/, std::span<const float> observation, const auto&...) {
         for (std::size_t i = 0; i < words.size() / kObservationCounts; ++i) {
             const auto to = words.subspan(i * kObservationCounts, kObservationCounts);
             exact::exact_count_observation(observation[i], to[0], to[1], to[2], to[3], to[4], to[5]);

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "read_arrays.hpp"
+#include "yolk/internal/core/half.hpp"
 #include "yolk/internal/core/printable.hpp"
 
 namespace yolk::tasks {
@@ -89,17 +90,9 @@ std::uint64_t npy_word(std::string_view bytes, bool is_big_endian) {
     return word;
 }
 
-double half_to_double(std::uint64_t bits) {
-    const auto exponent = static_cast<int>(bits >> 10U & 31U);
-    const auto fraction = static_cast<double>(bits & 1023U);
-    const double sign = (bits & 0x8000U) != 0 ? -1.0 : 1.0;
-    if (exponent == 31) return fraction == 0 ? sign * INFINITY : NAN;
-    return sign * (exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024.0 + fraction, exponent - 25));
-}
-
 double npy_number(std::uint64_t word, const NpyHeader& header) {
     if (header.kind == 'f') {
-        if (header.item_bytes == 2) return half_to_double(word);
+        if (header.item_bytes == 2) return double{widened_half(static_cast<std::uint16_t>(word))};
         if (header.item_bytes == 4) return double{std::bit_cast<float>(static_cast<std::uint32_t>(word))};
         return std::bit_cast<double>(word);
     }
