@@ -278,6 +278,29 @@ HostEnvironments drifts(std::size_t copies, std::uint32_t lanes) {
     return all;
 }
 
+TEST_F(normalized_run, of_a_policy_with_a_memory_has_one_hash_too) {
+    TrainOptions recurrent = options();
+    recurrent.network.recurrent = 3;
+    ASSERT_OK_AND_ASSIGN(const std::vector<std::string> twin, train_twin(recurrent));
+    recurrent.out = file("recurrent");
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome together, train(both(), recurrent));
+    EXPECT_EQ(together.state_hash, twin.back());
+    ASSERT_OK_AND_ASSIGN(const ReplayOutcome on_host, replay(evolve::Devices::none(), file("recurrent")));
+    EXPECT_EQ(on_host.state_hash, twin.back());
+    ASSERT_OK_AND_ASSIGN(const Policy policy, load_policy(together.policy));
+    EXPECT_TRUE(policy.network.normalized);
+    EXPECT_EQ(policy.network.recurrent, 3U);
+
+    recurrent.out.clear();
+    recurrent.network.widths = {2, 6, 2};
+    recurrent.max_steps = 0;
+    recurrent.host_environments = drifts(1, 34);
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome at_once, train(both()[0], recurrent));
+    recurrent.host_environments = drifts(3, 5);
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome by_turns, train(both()[1], recurrent));
+    EXPECT_EQ(at_once.state_hash, by_turns.state_hash);
+}
+
 TEST_F(normalized_run, environments_on_the_host_count_the_same_however_they_are_stepped) {
     TrainOptions on_host = options("host");
     on_host.network.widths = {2, 6, 2};

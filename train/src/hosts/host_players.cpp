@@ -95,7 +95,9 @@ Result<HostTask> host_task(const PolicyNetwork& network, const ParameterTable& p
     std::vector<ParameterDesc> layers(parameters.parameters().begin(), parameters.parameters().end());
     layers.resize(network.layer_parameters());
     YOLK_TRY(ParameterTable of_layers, ParameterTable::create(std::move(layers)));
-    HostTask task{.policies = {.network = network},
+    PolicyNetwork seeing = network;
+    seeing.normalized = false;  // the player normalizes what it gives them
+    HostTask task{.policies = {.network = std::move(seeing)},
                   .parameters = std::move(of_layers),
                   .normalized = network.normalized,
                   .max_steps = max_steps == 0 ? environment.max_steps : max_steps};
