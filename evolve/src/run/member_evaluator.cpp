@@ -117,6 +117,12 @@ Result<std::uint64_t> RolloutMembers::evaluate(const MemberRange& members, std::
     return taken_evaluations(words, counts_);
 }
 
+Result<void> check_returns(const MemberRange& members, std::uint32_t episodes, std::span<const float> returns) {
+    if (returns.size() == std::size_t{members.count} * episodes) return {};
+    return bad_input("{} returns were asked for; {} members with {} episodes have {}.", returns.size(), members.count,
+                     episodes, std::size_t{members.count} * episodes);
+}
+
 class HostFunctionMembers final : public MemberEvaluator {
    public:
     HostFunctionMembers(HostMembers function, std::uint32_t episodes)
@@ -132,10 +138,7 @@ class HostFunctionMembers final : public MemberEvaluator {
     }
     [[nodiscard]] Result<std::uint64_t> evaluate(const MemberRange& members, std::span<float> returns) override {
         if (!function_) return bad_input("There is no function to score members; give one to host_members.");
-        if (returns.size() != std::size_t{members.count} * episodes_) {
-            return bad_input("{} returns were asked for; {} members with {} episodes have {}.", returns.size(),
-                             members.count, episodes_, std::size_t{members.count} * episodes_);
-        }
+        YOLK_TRY_VOID(check_returns(members, episodes_, returns));
         // What the function leaves out is then not a score.
         std::ranges::fill(returns, std::numeric_limits<float>::quiet_NaN());
         return function_({.parameters = parameters_, .when = when_, .members = members}, returns);
@@ -162,6 +165,7 @@ class TwinMembers final : public MemberEvaluator {
         return {};
     }
     [[nodiscard]] Result<std::uint64_t> evaluate(const MemberRange& members, std::span<float> returns) override {
+        YOLK_TRY_VOID(check_returns(members, desc_.episodes, returns));
         if (parameters_.size() != desc_.parameters.element_count()) {
             return bad_input("There are {} parameter elements; the network of the roll-out has {}.", parameters_.size(),
                              desc_.parameters.element_count());
