@@ -8,8 +8,8 @@
 namespace yolk::autotune {
 namespace {
 
-/// Chosen over 50 pairs of recordings and 15 sets of several (docs/tuner.md). A window of 16 and slopes of .3 and 1 are
-/// alike; with all measurements in the window, not the prior's alone, seven more pairs lose.
+/// Chosen over 50 pairs of recordings and 15 sets of several (docs/tuner.md). Slopes of .3 and 1, and a window of 16
+/// for several recordings, were alike within the errors.
 constexpr std::size_t kWindow = 8;
 constexpr double kSlope = 0.5;
 /// So that one outlier is not the end of it.

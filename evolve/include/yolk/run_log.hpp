@@ -30,7 +30,7 @@
 
 namespace yolk::evolve {
 
-/// Of a log whose generations set no elements, and of one whose generations do.
+/// The version of a log whose generations set no elements, and that of one whose generations do.
 inline constexpr std::uint32_t kRunLogVersion = 1, kRunLogVersionWithTail = 2;
 
 struct RunLogHeader {

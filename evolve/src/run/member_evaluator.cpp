@@ -14,7 +14,7 @@
 namespace yolk::evolve {
 namespace {
 
-/// Of a roll-out's evaluation words: the number of evaluations, and what members counted.
+/// The number of evaluations in a roll-out's evaluation words; what members counted goes to `counts`.
 std::uint64_t taken_evaluations(std::span<const std::uint32_t> words, std::vector<std::uint32_t>& counts) {
     const auto counted = words.subspan(kEvaluationCounters);
     counts.assign(counted.begin(), counted.end());

@@ -140,7 +140,7 @@ void apply_tanh(std::span<RolloutValue> units, double error) {
     for (RolloutValue& unit : units) unit = {std::tanh(unit.value), unit.tolerance + error};
 }
 
-/// Of one fp32 result of about that size, which may be flushed.
+/// The error of one fp32 result of about that size, which may be flushed.
 double rounded(double magnitude) { return kFp32Rounding * magnitude + kOperandFloor; }
 
 /// The bound of a product of both.

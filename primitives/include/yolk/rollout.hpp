@@ -135,7 +135,7 @@ struct RolloutDesc {
     std::optional<RolloutConfig> config{};  ///< unset: the device's table, else rollout_config
 };
 
-/// Of RolloutViews::evaluations, in a call of so many members.
+/// Elements of RolloutViews::evaluations in a call of so many members.
 [[nodiscard]] std::uint64_t evaluation_words(const RolloutDesc& desc, std::uint32_t members) noexcept;
 [[nodiscard]] inline std::uint64_t evaluation_words(const RolloutDesc& desc) noexcept {
     return evaluation_words(desc, desc.members);

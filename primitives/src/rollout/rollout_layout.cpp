@@ -277,9 +277,8 @@ Result<void> legal_rollout(const DeviceInfo& /*info*/, const RolloutDesc& desc, 
         return bad_input("packed is 1, which needs unrolled 1 and private_parameters 0.");
     if (fits_packed(desc)) return {};
     return bad_input(
-        "packed is 1, which takes networks of one hidden layer, without a recurrent one, whose noise fits {} words; "
-        "use "
-        "packed 0 for a network of {} layers, {} recurrent units and rank {}.",
+        "packed is 1, which takes networks of one hidden layer, without a recurrent one, whose noise fits {} words. "
+        "The network has {} layers, {} recurrent units and rank {}; use packed 0.",
         kMaxPackedWords, desc.network.widths.size() - 1, desc.network.recurrent, desc.rank);
 }
 

@@ -12,8 +12,8 @@ EXACT_CONST uint kExactNormalizedBound = 0x41200000u;    // 10: of what enters t
 EXACT_CONST uint kExactObservationStepBits = 16u;        // values are counted in steps of 2^-16
 EXACT_CONST uint kExactObservationMiddle = 0x80000000u;  // the steps of a value of 0, so that all are from 0 on
 
-// Of one value of a member's observations: how often it was counted; the sum of its steps, two words; the sum of their
-// squares, three. Low words first.
+// Words for one value of a member's observations: how often it was counted; the sum of its steps, two words; the sum of
+// their squares, three. Low words first.
 EXACT_CONST uint kExactObservationWords = 6u;
 
 // Finite.

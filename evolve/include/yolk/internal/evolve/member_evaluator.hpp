@@ -47,7 +47,7 @@ class MemberEvaluator {
 /// Sums over the whole population that set elements of the parameters, such as those of what members observed.
 struct MemberCounts {
     std::uint32_t words = 0;     ///< per member; 0: nothing is counted
-    std::uint32_t elements = 0;  ///< the last so many of the parameters, which are Frozen
+    std::uint32_t elements = 0;  ///< how many are set: the last of the parameters, which are Frozen
     /// Their values after a generation, from those before and the sums of each word. Called on the thread of step().
     std::function<std::vector<float>(std::span<const float> before, std::span<const std::uint64_t> sums)> follow{};
 };

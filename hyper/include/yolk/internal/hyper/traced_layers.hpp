@@ -47,7 +47,7 @@ struct Window {
 /// The linear layer of a weight [out, window in] over the patches of x [..., image, in]: [..., places, out].
 [[nodiscard]] Traced convolution(const Traced& weight, const Traced& x, const Window& window,
                                  Line line = Line::current());
-/// Of each channel the largest element at each place: [..., places, channels]. Padding counts as the lowest fp32.
+/// The largest element of each channel at each place: [..., places, channels]. Padding counts as the lowest fp32.
 [[nodiscard]] Traced max_pool(const Traced& x, const Window& window, Line line = Line::current());
 /// The mean likewise; padding counts as zeros.
 [[nodiscard]] Traced mean_pool(const Traced& x, const Window& window, Line line = Line::current());
