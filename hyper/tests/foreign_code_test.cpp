@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "traced_graphs.hpp"
@@ -61,8 +63,13 @@ TEST(foreign_code, host_calls_are_waited_for_through_the_waiter) {
         ++waits;
         wait();
     });
-    const auto tool =
-        hyperfunction("tool", NoParameters{}, [](double x) { return Tensor::filled({3}, static_cast<float>(x)); });
+    // Comes back only once it is waited for: a call that is over by then is taken without waiting.
+    const auto tool = hyperfunction("tool", NoParameters{}, [](double x) {
+        for (int i = 0; i < 20'000 && waits == 0; ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        return Tensor::filled({3}, static_cast<float>(x));
+    });
     System system("waits", [=](const Inputs& in) {
         const Traced answer = tool(in["x"]);
         return answer * static_cast<double>(answer.shape()[0]);
