@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <utility>
@@ -141,9 +140,14 @@ void PipelineCache::leave_out(std::function<bool(std::uint64_t identity)> is_lef
     is_left_out_ = std::move(is_left_out);
 }
 
-std::uint64_t PipelineCache::Key::identity() const noexcept {
-    const std::array both{spirv_hash, hash64(std::as_bytes(std::span(constants)))};
-    return hash64(std::as_bytes(std::span(both)));
+bool PipelineCache::leaves_out(const KernelModule& kernel, std::span<const SpecConstant> constants) {
+    const std::uint64_t identity = Key(kernel, constants).identity();
+    const std::lock_guard lock(mutex_);
+    return leaves_out(identity);
+}
+
+bool PipelineCache::leaves_out(std::uint64_t identity) const {
+    return capture_ != PipelineCapture::Nothing && is_left_out_(identity);
 }
 
 PipelineCache::Temporary* PipelineCache::temporary_of_this_thread() const noexcept {
@@ -181,10 +185,7 @@ Result<void> PipelineCache::save() {
 }
 
 Result<const Pipeline*> PipelineCache::get(const KernelModule& kernel, std::span<const SpecConstant> constants) {
-    Key key{.spirv_hash = hash64(std::as_bytes(kernel.spirv)),
-            .signature = KernelSignature(kernel),
-            .constants = {constants.begin(), constants.end()}};
-    std::sort(key.constants.begin(), key.constants.end());
+    const Key key(kernel, constants);
     Entry* entry = nullptr;
     bool temporary = false;
     {
@@ -290,7 +291,7 @@ Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, boo
     bool left_out = false;
     {
         const std::lock_guard lock(mutex_);
-        left_out = capture_ != PipelineCapture::Nothing && is_left_out_(key.identity());
+        left_out = leaves_out(key.identity());
         if (left_out && (capture_ != PipelineCapture::Code || !is_new)) return {};
         if (temporary) cache = temporary_->cache;
         watch = watch_;

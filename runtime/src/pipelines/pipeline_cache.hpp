@@ -5,7 +5,6 @@
 
 #include <volk.h>
 
-#include <compare>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "device_context.hpp"
+#include "pipeline_key.hpp"
 #include "specialized_modules.hpp"
 #include "yolk/device.hpp"
 #include "yolk/internal/runtime/pipeline_report.hpp"
@@ -28,35 +28,6 @@ namespace yolk {
 
 /// A process asks for hundreds of pipelines, of up to 40 KB each (NVK); a larger file is not read, and none is written.
 inline constexpr std::size_t kMaxPipelineFileBytes = std::size_t{256} << 20U;
-
-/// Which bindings of a kernel are no storage buffers, as its module says.
-struct BindingKinds {
-    std::uint32_t uniform_mask = 0;
-    std::uint32_t texel_mask = 0;
-    std::uint32_t texel4_mask = 0;
-
-    BindingKinds() = default;
-    explicit BindingKinds(const KernelModule& kernel) noexcept
-        : uniform_mask(kernel.uniform_mask), texel_mask(kernel.texel_mask), texel4_mask(kernel.texel4_mask) {}
-    [[nodiscard]] VkDescriptorType type_of(std::uint32_t binding) const noexcept {
-        if (((uniform_mask >> binding) & 1U) != 0) return VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
-        if ((((texel_mask | texel4_mask) >> binding) & 1U) != 0) return VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER;
-        return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-    }
-    auto operator<=>(const BindingKinds&) const = default;
-};
-
-/// What kernels with one pipeline layout share.
-struct KernelSignature {
-    std::uint32_t binding_count = 0;
-    BindingKinds kinds;
-    std::uint32_t params_bytes = 0;
-
-    KernelSignature() = default;
-    explicit KernelSignature(const KernelModule& kernel) noexcept
-        : binding_count(kernel.binding_count), kinds(kernel), params_bytes(kernel.params_bytes) {}
-    auto operator<=>(const KernelSignature&) const = default;
-};
 
 /// What a PipelineHandle points at. Immutable once made.
 struct Pipeline {
@@ -95,15 +66,11 @@ class PipelineCache {
     [[nodiscard]] std::vector<PipelineReport> take_reports();
     /// Device::leave_out_pipelines.
     void leave_out(std::function<bool(std::uint64_t identity)> is_left_out);
+    /// Whether get() does not compile this one, unless it has already.
+    [[nodiscard]] bool leaves_out(const KernelModule& kernel, std::span<const SpecConstant> constants);
 
    private:
-    struct Key {
-        std::uint64_t spirv_hash = 0;
-        KernelSignature signature;
-        std::vector<SpecConstant> constants;  ///< by id
-        auto operator<=>(const Key&) const = default;
-        [[nodiscard]] std::uint64_t identity() const noexcept;
-    };
+    using Key = PipelineKey;
     struct Entry {
         std::mutex making;  ///< held while the pipeline is made
         Pipeline pipeline;
@@ -125,6 +92,7 @@ class PipelineCache {
     [[nodiscard]] Result<VkPipelineCache> make_driver_cache(std::span<const std::byte> payload) const;
     /// What this thread has open, else null. The caller holds mutex_.
     [[nodiscard]] Temporary* temporary_of_this_thread() const noexcept;
+    [[nodiscard]] bool leaves_out(std::uint64_t identity) const;  ///< mutex_ is held
     [[nodiscard]] Result<void> make(const KernelModule& kernel, const Key& key, bool temporary, Pipeline& pipeline);
     /// What the driver is given: the module, or the specialized one.
     [[nodiscard]] Result<std::vector<std::uint32_t>> code_of(const KernelModule& kernel, const Key& key, bool keep);
