@@ -66,7 +66,7 @@ SearchedSystem many_members() {
                                                const hyper::Inputs& in) { return third(second(first(in["x"]))); }),
         .examples = {},
         .members = kManyMembers,
-        .generations = kStepsOfMany};
+        .steps = kStepsOfMany};
     for (std::uint32_t i = 0; i < 8; ++i)
         made.examples.push_back({.inputs = {{"x", drawn_vector(8, i)}}, .expected = drawn_vector(4, 100 + i)});
     return made;

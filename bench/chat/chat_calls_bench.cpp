@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "../times.hpp"
-#include "chat_server.hpp"
+#include "yolk/internal/chat/chat_server.hpp"
 #include "yolk/chat.hpp"
 
 namespace yolk {

@@ -14,7 +14,7 @@
 #include <set>
 #include <thread>
 
-#include "chat_server.hpp"
+#include "yolk/internal/chat/chat_server.hpp"
 #include "yolk/chat.hpp"
 #include "yolk/json.hpp"
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "chat_server.hpp"
+#include "yolk/internal/chat/chat_server.hpp"
 
 namespace yolk::chat {
 

@@ -110,7 +110,8 @@ TEST(bench, bad_input_is_told) {
         EXPECT_THAT(ran.err, StartsWith("yolk: error: "));
         EXPECT_THAT(ran.err, HasSubstr(part));
     };
-    refuses({}, "yolk bench --help");
+    refuses({"--only", "nothing of this name"}, "No row has 'nothing of this name' in its group or name");
+    refuses({"--quick", "rollout"}, "--quick has no effect here");
     refuses({"fly"}, "fly");
     refuses({"rollout", "--population", "7"}, "--population is 7; it is an even number from 2 to 1048576.");
     refuses({"rollout", "--population", "0"}, "--population is 0");

@@ -12,7 +12,7 @@
 #include "14_temperature_server.hpp"
 #include "15_router_server.hpp"
 #include "16_tools_server.hpp"
-#include "chat_server.hpp"
+#include "yolk/internal/chat/chat_server.hpp"
 #include "command.hpp"
 
 namespace yolk::cli {

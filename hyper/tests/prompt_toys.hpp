@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "chat_server.hpp"
+#include "yolk/internal/chat/chat_server.hpp"
 #include "yolk/chat.hpp"
 #include "yolk/json.hpp"
 #include "yolk/prompts.hpp"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "chat_server.hpp"
+#include "yolk/internal/chat/chat_server.hpp"
 #include "yolk/chat.hpp"
 #include "yolk/json.hpp"
 #include "yolk/models.hpp"

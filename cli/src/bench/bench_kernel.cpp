@@ -205,8 +205,8 @@ Result<int> run_kernel(const KernelBenchFlags& flags) {
     YOLK_TRY_VOID(oracle::check_memory(*problem, device.info()));
     const oracle::ProblemProof proof(*problem);
     ClockWarmUp warm_up(device, dispatcher);
-    ProblemOnDevice on{*problem, proof, device, dispatcher, warm_up, {}, {}};
-    YOLK_TRY_VOID(fill_buffers(on));
+    ProblemOnDevice on{*problem, proof, device, dispatcher, warm_up, {}};
+    YOLK_TRY(on.filled, fill_buffers(dispatcher, proof.buffers()));
     std::vector<Measured> measured = screen_all(flags, on, configurations);
     return finish_kernel_bench(flags, on, measured);
 }

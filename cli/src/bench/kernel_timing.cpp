@@ -2,7 +2,6 @@
 #include "kernel_timing.hpp"
 
 #include <array>
-#include <memory>
 #include <optional>
 
 #include "yolk/internal/oracle/guarded.hpp"
@@ -14,24 +13,17 @@ constexpr std::size_t kFinalRounds = 7;
 
 /// A configuration that is ready to run again and again.
 struct Prepared {
-    std::unique_ptr<oracle::PlannedProblem> plan;
-    Buffer scratch;
-    oracle::PlannedProblem::Record record;
+    BoundProblem bound;
     std::optional<Recorder> recorder;
 };
 
 Result<Prepared> prepare_kernel(const ProblemOnDevice& on, const Configuration& configuration) {
     Prepared ready;
-    YOLK_TRY(ready.plan, on.problem.plan(on.device, configuration));
-    const std::uint64_t scratch_bytes = ready.plan->scratch().size_bytes;
-    if (scratch_bytes != 0) {
-        YOLK_TRY(ready.scratch, on.device.create_buffer({.size_bytes = scratch_bytes, .label = "scratch"}));
-    }
-    YOLK_TRY(ready.record, ready.plan->bind(on.views, scratch_bytes == 0 ? BufferView{} : BufferView(ready.scratch)));
+    YOLK_TRY(ready.bound, bind_problem(on.device, on.problem, on.filled, configuration));
     YOLK_TRY(Recorder recorder, Recorder::create(on.device, {.timestamp_count = 2, .label = "bench kernel"}));
     recorder.begin();
     recorder.timestamp(0);
-    ready.record(recorder);
+    ready.bound.record(recorder);
     recorder.timestamp(1);
     ready.recorder = std::move(recorder);
     return ready;
@@ -65,19 +57,31 @@ Result<double> time_once(const ProblemOnDevice& on, const Configuration& configu
 
 }  // namespace
 
-Result<void> fill_buffers(ProblemOnDevice& on) {
-    const std::vector<oracle::ProblemBuffer>& wanted = on.proof.buffers();
-    on.buffers.resize(wanted.size());
+Result<FilledBuffers> fill_buffers(Dispatcher& dispatcher, std::span<const oracle::ProblemBuffer> wanted) {
+    FilledBuffers filled;
+    filled.buffers.resize(wanted.size());
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-        if (wanted[i].size_bytes != 0) {
-            YOLK_TRY(on.buffers[i],
-                     on.device.create_buffer({.size_bytes = wanted[i].size_bytes, .label = wanted[i].name}));
-            if (!wanted[i].contents.empty()) YOLK_TRY_VOID(on.dispatcher.upload(on.buffers[i], wanted[i].contents));
-        }
+        if (wanted[i].size_bytes == 0) continue;
+        YOLK_TRY(filled.buffers[i],
+                 dispatcher.device().create_buffer({.size_bytes = wanted[i].size_bytes, .label = wanted[i].name}));
+        if (!wanted[i].contents.empty()) YOLK_TRY_VOID(dispatcher.upload(filled.buffers[i], wanted[i].contents));
     }
-    for (const Buffer& buffer : on.buffers)
-        on.views.push_back(buffer.impl() == nullptr ? BufferView{} : BufferView(buffer));
-    return {};
+    for (const Buffer& buffer : filled.buffers)
+        filled.views.push_back(buffer.impl() == nullptr ? BufferView{} : BufferView(buffer));
+    return filled;
+}
+
+Result<BoundProblem> bind_problem(const Device& device, const oracle::Problem& problem, const FilledBuffers& filled,
+                                  const Configuration& configuration) {
+    BoundProblem bound;
+    YOLK_TRY(bound.plan, problem.plan(device, configuration));
+    const std::uint64_t scratch_bytes = bound.plan->scratch().size_bytes;
+    if (scratch_bytes != 0) {
+        YOLK_TRY(bound.scratch, device.create_buffer({.size_bytes = scratch_bytes, .label = "scratch"}));
+    }
+    YOLK_TRY(bound.record,
+             bound.plan->bind(filled.views, scratch_bytes == 0 ? BufferView{} : BufferView(bound.scratch)));
+    return bound;
 }
 
 Measured prove_and_time(const ProblemOnDevice& on, const Configuration& configuration) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,18 +30,30 @@ struct Measured {
     }
 };
 
-/// The buffers of a problem on a device, filled.
+/// The buffers of a problem on a device, and views of each; those of no bytes are empty.
+struct FilledBuffers {
+    std::vector<Buffer> buffers;
+    std::vector<BufferView> views;
+};
+[[nodiscard]] Result<FilledBuffers> fill_buffers(Dispatcher& dispatcher, std::span<const oracle::ProblemBuffer> wanted);
+
+/// A configuration of a problem that can be recorded. The buffers must outlive it.
+struct BoundProblem {
+    std::unique_ptr<oracle::PlannedProblem> plan;
+    Buffer scratch;
+    oracle::PlannedProblem::Record record;
+};
+[[nodiscard]] Result<BoundProblem> bind_problem(const Device& device, const oracle::Problem& problem,
+                                                const FilledBuffers& filled, const Configuration& configuration);
+
 struct ProblemOnDevice {
     const oracle::Problem& problem;
     const oracle::ProblemProof& proof;
     const Device& device;
     Dispatcher& dispatcher;
     ClockWarmUp& warm_up;
-    std::vector<Buffer> buffers;
-    std::vector<BufferView> views;
+    FilledBuffers filled;
 };
-
-[[nodiscard]] Result<void> fill_buffers(ProblemOnDevice& on);
 
 /// Proves the configuration; times it once where that succeeds.
 [[nodiscard]] Measured prove_and_time(const ProblemOnDevice& on, const Configuration& configuration);

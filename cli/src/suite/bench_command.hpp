@@ -5,7 +5,7 @@
 
 namespace yolk::cli {
 
-/// The group `bench`, with one subcommand per thing that can be timed.
+/// `bench`: the suite, with one subcommand per part that can be timed by itself.
 [[nodiscard]] Command add_bench_command(App& app);
 
 }  // namespace yolk::cli
