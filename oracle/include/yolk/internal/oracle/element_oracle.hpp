@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What single elements of a problem's output hold after a right run: for problems whose whole expectations take the
-// host minutes and hours (docs/adr/0029).
+// host minutes and hours (docs/adr/0033).
 #pragma once
 
 #include <cstddef>
