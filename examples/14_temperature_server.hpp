@@ -2,7 +2,7 @@
 // A model that writes JSON, well or badly.
 #pragma once
 
-#include "yolk/internal/chat/chat_server.hpp"
+#include "yolk/chat_server.hpp"
 
 namespace temperature_example {
 

@@ -2,7 +2,7 @@
 // Three models and the one that reflects, by rule.
 #pragma once
 
-#include "yolk/internal/chat/chat_server.hpp"
+#include "yolk/chat_server.hpp"
 
 namespace router_example {
 

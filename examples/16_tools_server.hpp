@@ -2,7 +2,7 @@
 // A model that asks for tools, and the one that reflects, by rule.
 #pragma once
 
-#include "yolk/internal/chat/chat_server.hpp"
+#include "yolk/chat_server.hpp"
 
 namespace tools_example {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "yolk/internal/chat/chat_server.hpp"
+#include "yolk/chat_server.hpp"
 #include "yolk/models.hpp"
 
 namespace text_example {

@@ -7,8 +7,8 @@
 #include <cstdlib>
 
 #include "../times.hpp"
-#include "yolk/internal/chat/chat_server.hpp"
 #include "yolk/chat.hpp"
+#include "yolk/chat_server.hpp"
 
 namespace yolk {
 namespace {

@@ -14,8 +14,8 @@
 #include <set>
 #include <thread>
 
-#include "yolk/internal/chat/chat_server.hpp"
 #include "yolk/chat.hpp"
+#include "yolk/chat_server.hpp"
 #include "yolk/json.hpp"
 
 namespace yolk::chat {

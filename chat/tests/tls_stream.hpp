@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "yolk/internal/chat/chat_server.hpp"
+#include "yolk/chat_server.hpp"
 
 namespace yolk::chat {
 

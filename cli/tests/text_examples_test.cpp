@@ -12,8 +12,8 @@
 #include "14_temperature_server.hpp"
 #include "15_router_server.hpp"
 #include "16_tools_server.hpp"
-#include "yolk/internal/chat/chat_server.hpp"
 #include "command.hpp"
+#include "yolk/chat_server.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -22,8 +22,8 @@
 #include <utility>
 #include <vector>
 
-#include "yolk/internal/chat/chat_server.hpp"
 #include "yolk/chat.hpp"
+#include "yolk/chat_server.hpp"
 #include "yolk/json.hpp"
 #include "yolk/prompts.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/internal/chat/chat_server.hpp"
+#include "yolk/chat_server.hpp"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>

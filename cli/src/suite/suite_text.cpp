@@ -4,7 +4,7 @@
 
 #include "suite_row.hpp"
 #include "yolk/chat.hpp"
-#include "yolk/internal/chat/chat_server.hpp"
+#include "yolk/chat_server.hpp"
 
 namespace yolk::cli {
 namespace {
