@@ -4,7 +4,7 @@ tool=packages_test
 . "$1/tools/lib.sh"
 expect() { [ "$2" = "$3" ] || { printf '%s: expected "%s", got "%s"\n' "$1" "$3" "$2" >&2; exit 1; }; }
 
-expect "sections" "$(grep -E '^[a-z]+:$' "$root/tools/packages" | tr -d '\n')" "run:test:python:check:"
+expect "sections" "$(grep -E '^[a-z]+:$' "$root/tools/packages" | tr -d '\n')" "run:test:python:check:docs:"
 expect "duplicates" "$(packages_of run test python check | sort | uniq -d)" ""
 # Not "packages_of | grep -q": grep leaves at the first match, and under pipefail the writer's broken pipe is a failure now and then.
 running=$(packages_of run)

@@ -30,7 +30,7 @@ struct ActionSpace {
     std::array<float, kMaxActionDimensions> low{}, high{};  ///< by output
 };
 
-/// What a host needs to know of an environment; the file shaders/environments/<name>.glsl says the rest.
+/// What a host needs to know of an environment; the file shaders/environments/NAME.glsl says the rest.
 struct EnvironmentInfo {
     std::string_view name;
     std::uint32_t observation_count = 0;
