@@ -264,4 +264,7 @@ yolk_kernel(where_quads FAMILY where SOURCE where/where.comp DEFINES WHERE_QUADS
 yolk_kernel(cumulative_sum_by_group FAMILY cumulative_sum SOURCE cumulative_sum/cumulative_sum.comp)
 yolk_kernel(cumulative_sum_by_invocation FAMILY cumulative_sum SOURCE cumulative_sum/cumulative_sum.comp DEFINES SUM_BY_INVOCATION=1)
 yolk_kernel(cumulative_sum_add FAMILY cumulative_sum SOURCE cumulative_sum/cumulative_add.comp)
+yolk_kernel(element_program FAMILY element_program SOURCE element_program/element_program.comp)
+yolk_kernel(element_program_quads FAMILY element_program SOURCE element_program/element_program.comp
+            DEFINES ELEMENT_PROGRAM_QUADS=1)
 yolk_environments(environments)  # rollout_<name>, _unrolled and _packed for each file there
