@@ -92,7 +92,9 @@ Result<std::unique_ptr<Program>> Program::create(Dispatcher* dispatcher, std::sp
     YOLK_TRY_VOID(program->check_dispatcher());
     program->find_required();
     program->lay_out_mean();
+    program->find_elements();
     YOLK_TRY_VOID(program->choose_chunk());
+    YOLK_TRY_VOID(program->try_elements());
     return program;
 }
 
@@ -162,6 +164,11 @@ void Program::emit_equations(Emitter& emitter, const Phase& phase) {
         }
         const Fused& fused = fused_[group][index];
         if (is_requirement(equation) || fused.is_absorbed) continue;
+        if (const std::int32_t joined = elements_[group].of[index]; joined >= 0) {
+            const ElementGroup& together = elements_[group].groups[static_cast<std::size_t>(joined)];
+            if (together.equations.back() == index) emit_elements(emitter, placed_examples(group), together);
+            continue;
+        }
         const std::vector<Operand> operands =
             operands_of(groups_[group].graph(), placed_[group], index, uniform_in(groups_[group]));
         if (fused.result)
