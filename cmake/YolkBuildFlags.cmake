@@ -7,9 +7,22 @@ target_compile_options(yolk_build_flags INTERFACE
 # Exact twins must not be contracted to fused multiply-adds, and the code they share headers with must agree with them.
 target_compile_options(yolk_build_flags INTERFACE -ffp-contract=off)
 
+# By default g++ looks for garbage again and again; without that it compiles a tenth faster. Measured with g++ 12 in seconds of
+# processor time, over four of the largest units: 44.0 and 49.7. A unit then takes up to 1.3 GB of memory, not 1.1.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(yolk_build_flags INTERFACE --param=ggc-min-heapsize=1048576)
+endif()
+
 # For code in which no time is spent when it runs (the tests' own, the command line's): -O1 compiles a quarter faster than
 # -O2. Measured with g++ 12 in seconds of processor time: 29.9 and 38.7 for a unit of autotune's tests; -O0 takes 24.4.
 set(YOLK_QUICK_TO_BUILD $<$<NOT:$<CONFIG:Debug>>:-O1>)
+
+# yolk_quick_rooms(MODULE room...): the rooms of a module that consist of such code.
+function(yolk_quick_rooms module)
+  foreach(room IN LISTS ARGN)
+    target_compile_options(yolk_${module}_${room} PRIVATE ${YOLK_QUICK_TO_BUILD})
+  endforeach()
+endfunction()
 
 if(YOLK_SANITIZE)
   # g++ 12 takes an empty std::optional for uninitialized where sanitizers add their code.

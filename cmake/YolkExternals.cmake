@@ -9,6 +9,7 @@ set(YOLK_EXTERNALS
   "yolk::shaderc|YolkShaderc||libshaderc-dev, spirv-tools"
   "SQLite::SQLite3|SQLite3|sqlite3|libsqlite3-dev"
   "ZLIB::ZLIB|ZLIB|zlib|zlib1g-dev"
+  "PNG::PNG|PNG|libpng|libpng-dev"
   "CURL::libcurl|CURL|libcurl|libcurl4-openssl-dev"
   "MPI::MPI_C|MPI COMPONENTS C|ompi-c|libopenmpi-dev"
   "Threads::Threads|Threads||")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The architecture, lowest layer first. A module may use those before it and no other; `testing` is for tests and benches.
-set(YOLK_LAYERS core shaders runtime context primitives reference oracle evolve autotune chat hyper train cli testing)
+set(YOLK_LAYERS core shaders runtime context primitives reference oracle evolve autotune chat hyper train tasks cli testing)
 # Never used by the modules above them in that list: no primitive names an oracle or a twin, nothing shipped names testing.
 set(YOLK_DEVELOPMENT_ONLY testing)
 

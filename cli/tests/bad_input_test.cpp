@@ -90,6 +90,7 @@ TEST_F(bad_input, rules_list_what_there_is) {
     refuses({"--determinism", "maybe"}, 2, "exact and fast");
     refuses({"--exclude", "layer9.weight"}, 2, "layer9.weight");
     refuses({"--hidden", "64,,32"}, 2, "''");
+    refuses({"--hidden", "none,8"}, 2, "'none'");
 }
 
 TEST_F(bad_input, unknown_device_lists_what_there_is) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a check is shared out, watched and interrupted.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <array>
@@ -134,19 +135,26 @@ TEST(check, an_interrupt_tells_what_was_checked) {
     EXPECT_LT(finished, 3U);
 }
 
+/// SIGTERM once the command has worked for so long by the processor's clock, however long that takes.
+Ran ended_after(const std::string& arguments, const std::map<std::string, std::string>& variables, int hundredths) {
+    return run_shell(fmt::format("\"$YOLK\" {} &\nchild=$!\n"
+                                 "while ticks=$(cut -d' ' -f14 /proc/$child/stat) && [ $ticks -lt {} ]; do sleep .02; "
+                                 "done\nkill -TERM $child; wait $child",
+                                 arguments, hundredths),
+                     variables);
+}
+
 // Every device has its object, the one that was not begun as well; and no interrupted check is good.
 TEST(check, an_interrupt_before_a_device_is_begun_is_told_for_it) {
-    const Ran ran = run_and_kill({"check", "--all", "--kernel", "matmul", "--devices", "all", "--json"}, both_drivers(),
-                                 std::chrono::milliseconds(3000), 15);
+    const Ran ran = ended_after("check --all --kernel matmul --devices all --json", both_drivers(), 300);
     EXPECT_EQ(ran.code, 1) << ran.err;
     ASSERT_EQ(ran.lines().size(), 2U) << ran.out;
     for (const Json& json : ran.lines()) EXPECT_EQ(json["interrupted"], true);
 }
 
 TEST(check, a_run_that_is_interrupted_tells_what_was_compared) {
-    const std::vector<std::string> arguments{
-        "check", "--run", "cartpole", "--generations", "200000", "--population", "64", "--max-steps", "10", "--json"};
-    const Ran ran = run_and_kill(arguments, only(kLavapipe), std::chrono::milliseconds(4000), 15);
+    const Ran ran = ended_after("check --run cartpole --generations 200000 --population 64 --max-steps 10 --json",
+                                only(kLavapipe), 300);
     EXPECT_EQ(ran.code, 1) << ran.err;
     EXPECT_EQ(ran.last()["interrupted"], true);
     EXPECT_EQ(ran.last()["failed"], 0);

@@ -103,7 +103,7 @@ TEST_F(interrupt, a_check_ends_while_the_host_computes_what_to_expect) {
     int code = 0, milliseconds = 0;
     lines >> code >> milliseconds;
     EXPECT_EQ(code, 1) << ran.out << ran.err;
-    EXPECT_LT(milliseconds, 10000) << "a second, on a busy machine";
+    EXPECT_LT(milliseconds, 60000) << "a second, on a busy machine; the host computes for minutes";
     const Json outcome = ran.last();
     ASSERT_TRUE(outcome.is_object()) << ran.out << ran.err;
     EXPECT_EQ(outcome["interrupted"], true);

@@ -46,6 +46,9 @@ constexpr Refusal kRefusals[]{
     {"check --devices all --device 0", "--device", "goes without --devices"},
 
     {"train cartpole --devices all --device 0", "--device", "goes without --devices"},
+    {"train cartpole --processes 1", "--processes", "goes with --program"},
+    {"train cartpole --lanes 1", "--lanes", "goes with --program"},
+    {"eval policy --max-steps 9", "--max-steps", "goes with --program"},
     {"train cartpole --audit 1", "--audit", "goes with --devices"},
     {"eval policy --devices all --device 0", "--device", "goes without --devices"},
 

@@ -12,7 +12,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr const char* kAcrobot = YOLK_EXAMPLES_FOLDER "/environments/acrobot.glsl";
+constexpr const char* kAcrobot = YOLK_ENVIRONMENTS_FOLDER "/acrobot.glsl";
 
 class own_environment : public InFolder {
    protected:
@@ -64,6 +64,50 @@ TEST_F(own_environment, acrobot_learns_and_is_evaluated_and_resumed) {
     const Ran other = train({"cartpole", "--population", "512", "--hidden", "16", "--resume"});
     EXPECT_EQ(other.code, 2);
     EXPECT_THAT(other.err, HasSubstr("task 'acrobot', but 'cartpole' was given"));
+}
+
+// A worker makes pipelines of users' code first, once for each text and driver.
+TEST_F(own_environment, its_pipelines_are_tried_in_a_worker_once) {
+    const std::filesystem::path tasks = folder_ / "tasks";
+    const std::filesystem::path worker = folder_ / "worker";
+    const std::filesystem::path real = std::filesystem::path(YOLK_BINARY).parent_path() / "../libexec/yolk/yolk-worker";
+    write_text(worker, "#!/bin/sh\necho \"$1\" >> '" + tasks.string() + "'\nexec '" + real.string() + "' \"$@\"\n");
+    std::filesystem::permissions(worker, std::filesystem::perms::owner_all);
+    std::map<std::string, std::string> variables = only(kLavapipe);
+    variables["YOLK_WORKER"] = worker.string();
+    variables["YOLK_CACHE"] = (folder_ / "cache").string();
+    const auto tried = [&](const std::vector<std::string>& arguments) {
+        write_text(tasks, "");
+        const Ran ran = run_command(arguments, variables);
+        EXPECT_EQ(ran.code, 0) << ran.err;
+        const std::string all = read_text(tasks);
+        std::size_t count = 0;
+        for (std::size_t at = all.find("pipeline"); at != std::string::npos; at = all.find("pipeline", at + 1)) ++count;
+        return count;
+    };
+    const std::vector<std::string> train{"train",        "--env", kAcrobot,       "--generations", "1",
+                                         "--population", "64",    "--keep-going", "--out",         ""};
+    EXPECT_GE(tried(train), 2U) << "the population's and the mean's";
+    EXPECT_EQ(tried(train), 0U) << "another process, the same text and driver";
+    const std::string kernel = YOLK_EXAMPLES_FOLDER "/09_own_kernel/";
+    EXPECT_EQ(tried({"inspect", "--kernel", kernel + "my.comp", "--space", kernel + "space.json"}), 1U);
+}
+
+// Here the worker is killed as an excess of memory, or the compiler's own crash, would end it.
+TEST_F(own_environment, a_driver_that_crashes_on_its_pipeline_is_an_error) {
+    const std::filesystem::path worker = folder_ / "worker";
+    const std::filesystem::path real = std::filesystem::path(YOLK_BINARY).parent_path() / "../libexec/yolk/yolk-worker";
+    write_text(worker, "#!/bin/sh\n[ \"$1\" != pipeline ] || kill -SEGV $$\nexec '" + real.string() + "' \"$@\"\n");
+    std::filesystem::permissions(worker, std::filesystem::perms::owner_all);
+    std::map<std::string, std::string> variables = only(kLavapipe);
+    variables["YOLK_WORKER"] = worker.string();
+    variables["YOLK_CACHE"] = (folder_ / "cache").string();
+    const std::vector<std::string> train{"train", "--env", kAcrobot, "--generations", "1", "--out", out()};
+    const Ran ran = run_command(train, variables);
+    EXPECT_EQ(ran.code, 1) << ran.err;
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("The kernel [rollout_acrobot"),
+                               HasSubstr("while the driver compiled it, its process was ended by signal 11")));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "out" / "policy.safetensors"));
 }
 
 TEST_F(own_environment, mistakes_in_the_file_are_shown_by_line) {

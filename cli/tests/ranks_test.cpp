@@ -95,6 +95,32 @@ TEST_F(ranks, have_devices_of_different_vendors) {
     EXPECT_EQ(ran.last()["state_hash"], expected["state_hash"]);
 }
 
+// No hidden layer and continuous actions: one state on either driver, on both, over ranks of both, after an
+// interruption, by replay and by the exact twin.
+TEST_F(ranks, linear_policies_with_continuous_actions_have_one_state) {
+    const std::string settings = "--hidden none --population 64 --max-steps 40 --seed 3 ";
+    const std::string unfinished = "train pendulum --json --keep-going " + settings;
+    const std::string task = unfinished + "--generations 4 ";
+    const std::string other = fmt::format("env VK_ICD_FILENAMES={0} VK_DRIVER_FILES={0} ", kSwiftShader);
+    const std::string both =
+        fmt::format("env VK_ICD_FILENAMES={0}:{1} VK_DRIVER_FILES={0}:{1} ", kLavapipe, kSwiftShader);
+    const Ran alone = run("\"$YOLK\" " + task + "--out alone");
+    ASSERT_EQ(alone.code, 0) << alone.err;
+    const Json expected = alone.last()["state_hash"];
+    const std::vector<std::string> ways{
+        other + "\"$YOLK\" " + task + "--out ''", both + "\"$YOLK\" " + task + "--devices all --audit 0.5 --out ''",
+        fmt::format("mpirun -n 1 \"$YOLK\" {1} --out ranks : -n 1 {0} \"$YOLK\" {1} --out ranks", other, task),
+        "\"$YOLK\" " + unfinished + "--generations 2 --out cut > cut.json && \"$YOLK\" " + task + "--resume --out cut",
+        "\"$YOLK\" replay alone --json"};
+    for (const std::string& way : ways) {
+        const Ran ran = run(way);
+        ASSERT_EQ(ran.code, 0) << way << ran.err;
+        EXPECT_EQ(ran.last()["state_hash"], expected) << way;
+    }
+    const Ran twin = run("\"$YOLK\" check --run pendulum --generations 4 " + settings);
+    EXPECT_EQ(twin.code, 0) << twin.out << twin.err;
+}
+
 /// For a script that has `launcher`: waits until `out` has `count` lines. A launcher that ends before fails the script,
 /// and none outlives it.
 std::string await_lines(int count) {
@@ -199,7 +225,7 @@ TEST_F(ranks, what_differs_or_does_not_fit_is_refused_once) {
     expect_one_message(run("cp \"$YOLK\" other && printf x >> other\n" +
                            fmt::format("mpirun -n 2 {0} : -n 1 ./other {1}", rank, rank.substr(rank.find("train")))),
                        "The binary of rank 2 is ");
-    const std::string text = read_text(YOLK_EXAMPLES_FOLDER "/environments/acrobot.glsl");
+    const std::string text = read_text(YOLK_ENVIRONMENTS_FOLDER "/acrobot.glsl");
     for (const char* const name : {"one", "two"}) std::filesystem::create_directory(folder_ / name);
     write_text(folder_ / "one" / "acrobot.glsl", text);
     write_text(folder_ / "two" / "acrobot.glsl", text + "// another\n");

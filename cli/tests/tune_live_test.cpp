@@ -177,15 +177,20 @@ TEST_P(tune_live, the_time_is_a_limit) {
     write_text(folder_ / "shapes",
                "reduce outer=256 columns=64\nes_update elements=9216 population=1024\nmatmul m=160 n=160 k=160\n"
                "es_update elements=8192 population=1024 rows=64\nmatmul m=192 n=160 k=160\n");
-    const auto begun = std::chrono::steady_clock::now();
-    const Ran ran = run(shapes({"--budget", "1000", "--seconds", "4", "--json", "--quiet"}));
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-    ASSERT_EQ(ran.code, 0) << ran.err;
-    // With room for a machine that does other work as well; all of it would take minutes even so.
-    EXPECT_LT(seconds, 4.0 + 40.0);
-    EXPECT_LT(ran.last()["seconds"], 4.0 + 40.0);
-    EXPECT_THAT(ran.last()["shapes"], SizeIs(5));
-    EXPECT_GT(ran.last()["measured"], 0);
+    int measured = 0;
+    for (const int limit : {4, 12, 36}) {  // on a busy machine the first may pass without a measurement
+        const auto begun = std::chrono::steady_clock::now();
+        const Ran ran = run(shapes({"--budget", "1000", "--seconds", std::to_string(limit), "--json", "--quiet"}));
+        const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+        ASSERT_EQ(ran.code, 0) << ran.err;
+        // With room for a machine that does other work as well; all of it would take minutes even so.
+        EXPECT_LT(seconds, limit + 40.0);
+        EXPECT_LT(ran.last()["seconds"], limit + 40.0);
+        EXPECT_THAT(ran.last()["shapes"], SizeIs(5));
+        measured = ran.last()["measured"];
+        if (measured > 0) break;
+    }
+    EXPECT_GT(measured, 0);
 }
 
 // Another processor under the same driver: its choices are taken where this one has none.

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "table_folder.hpp"
@@ -31,16 +32,6 @@ class table_lock : public TableFolder {
         sqlite3_close(holder_);
         TableFolder::TearDown();
     }
-    /// After a time: lets go of the table, or asks this process to end.
-    [[nodiscard]] std::thread later(milliseconds after, bool lets_go) {
-        return std::thread([this, after, lets_go] {
-            std::this_thread::sleep_for(after);
-            if (lets_go)
-                sqlite3_exec(holder_, "ROLLBACK", nullptr, nullptr, nullptr);
-            else
-                request_stop();
-        });
-    }
     [[nodiscard]] Result<bool> put() {
         YOLK_TRY(const TuningFile file, TuningFile::open(table()));
         return file.put(some_choice(some_key(), 32, 1.0), std::nullopt);
@@ -49,8 +40,14 @@ class table_lock : public TableFolder {
 };
 
 TEST_F(table_lock, is_told_and_waited_for) {
-    std::thread lets_go = later(milliseconds(6500), true);
     ::testing::internal::CaptureStderr();
+    std::thread lets_go([this] {
+        // Once the waiter has said something; without a word it waits to its limit.
+        std::error_code error;
+        for (int look = 0; look < 6000 && std::filesystem::file_size("/proc/self/fd/2", error) == 0; ++look)
+            std::this_thread::sleep_for(milliseconds(10));
+        sqlite3_exec(holder_, "ROLLBACK", nullptr, nullptr, nullptr);
+    });
     const Result<bool> written = put();
     const std::string log = ::testing::internal::GetCapturedStderr();
     lets_go.join();
@@ -61,13 +58,16 @@ TEST_F(table_lock, is_told_and_waited_for) {
 }
 
 TEST_F(table_lock, is_not_waited_for_once_the_process_is_asked_to_end) {
-    std::thread asks = later(milliseconds(500), false);
+    std::thread asks([] {
+        std::this_thread::sleep_for(milliseconds(500));  // into the wait
+        request_stop();
+    });
     const auto begun = std::chrono::steady_clock::now();
     const Result<bool> written = put();
     const auto waited = std::chrono::steady_clock::now() - begun;
     asks.join();
     EXPECT_TRUE(testing::expect_error(written, ErrorKind::Io, "locked"));
-    EXPECT_LT(waited, std::chrono::seconds(10)) << "half a second, on a busy machine; the limit is 20";
+    EXPECT_LT(waited, std::chrono::seconds(18)) << "half a second, on a busy machine; the limit is 20";
 }
 
 }  // namespace

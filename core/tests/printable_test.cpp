@@ -27,7 +27,11 @@ TEST(printable, names_are_one_line_that_steers_nothing) {
     EXPECT_EQ(shown(""), "");
 }
 
-TEST(printable, messages_keep_their_lines) { EXPECT_EQ(printable("one\n\ttwo\x1b[m"), "one\n\ttwo\\x1b[m"); }
+TEST(printable, text_keeps_its_lines) { EXPECT_EQ(printable("one\n\ttwo\x1b[m"), "one\n\ttwo\\x1b[m"); }
+
+TEST(printable, no_further_line_of_a_message_passes_for_a_message) {
+    EXPECT_EQ(printable_message("one\nyolk: error: two\x1b[m\n\tthree"), "one\n  yolk: error: two\\x1b[m\n  \tthree");
+}
 
 }  // namespace
 }  // namespace yolk

@@ -93,7 +93,7 @@ TEST_F(pooled_optimize, a_hung_device_changes_nothing) {
     ASSERT_OK_AND_ASSIGN(const Device mortal, mortal_device(yolk::testing::first_device_name()));
     std::string notices;
     ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool,
-                         pool_of({mortal, another_device()}, notices, {.hang_limit = std::chrono::seconds(3)}));
+                         pool_of({mortal, another_device()}, notices, {.hang_limit = std::chrono::seconds(6)}));
     OptimizeOptions options = few_generations();
     options.on_generation = [&](const GenerationReport& report) {
         if (report.generation == 2) faults.hang_submissions(true);

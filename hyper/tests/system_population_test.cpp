@@ -212,11 +212,15 @@ TEST(scoring, slow_metrics_overlap_unless_they_may_not) {
     PopulationOutputs outputs{.examples = 1, .candidates = 24};
     outputs.values.assign(24, Value(1.0));
     outputs.errors.resize(24);
-    std::atomic<int> running = 0, most = 0;
+    std::atomic<int> running = 0, most = 0, calls = 0;
+    bool overlap = true;
     Metric metric([&](std::span<const Value>, std::span<const Value>) {
         const int now = ++running;
         for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) continue;
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        // The first is alone, and shows that the metric waits; then until enough others have come.
+        const bool waits = ++calls > 1 && overlap;
+        for (int i = 0; i < (waits ? 1000 : 1) && most <= 4; ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
         --running;
         return 1.0;
     });
@@ -225,6 +229,7 @@ TEST(scoring, slow_metrics_overlap_unless_they_may_not) {
     EXPECT_EQ(scored.rewards, std::vector<double>(24, 1.0));
     EXPECT_GT(most.load(), 4) << "it waits, so there are more threads than cores";
     most = 0;
+    overlap = false;
     metric.concurrent = false;
     ASSERT_OK(score_population(outputs, expected, metric));
     EXPECT_EQ(most.load(), 1);

@@ -8,7 +8,6 @@
 #include <numbers>
 
 #include "check_tools.hpp"
-#include "rollout_oracle.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -24,28 +23,6 @@ std::array<float, 4> state_words(const State& state) {
 
 bool ends(State state) { return exact::cartpole::environment_step(state, 1).terminated; }
 
-// Well past what an episode reaches, so that every term of the equations weighs.
-TEST(cartpole, steps_match_the_oracle) {
-    const EnvironmentOracle& oracle = *find_environment_oracle("cartpole");
-    Draws draws(1);
-    for (int i = 0; i < 20000; ++i) {
-        State state{draws.uniform(-3.0F, 3.0F), draws.uniform(-4.0F, 4.0F), draws.uniform(-0.5F, 0.5F),
-                    draws.uniform(-5.0F, 5.0F)};
-        const std::uint32_t action = draws.below(2);
-        const std::vector<RolloutValue> expected = oracle.step(state_words(state), action);
-        const exact::StepResult result = exact::cartpole::environment_step(state, action);
-        for (std::size_t w = 0; w < expected.size(); ++w) {
-            ASSERT_NEAR(state_words(state)[w], expected[w].value, expected[w].tolerance)
-                << "step " << i << ", word " << w;
-        }
-        const double margin = oracle.margin(expected);
-        if (std::abs(margin) > 1.0) {
-            ASSERT_EQ(result.terminated, margin < 0.0) << "step " << i;
-        }
-        ASSERT_EQ(result.reward, 1.0F);
-    }
-}
-
 // At rest a step leaves position and angle as they are: the limits themselves are inside, the next numbers are not.
 TEST(cartpole, ends_right_past_its_limits) {
     for (const float side : {1.0F, -1.0F}) {
@@ -58,17 +35,12 @@ TEST(cartpole, ends_right_past_its_limits) {
     }
 }
 
-TEST(cartpole, resets_match_the_oracle_and_lie_within_a_twentieth) {
-    const EnvironmentOracle& oracle = *find_environment_oracle("cartpole");
+TEST(cartpole, resets_lie_within_a_twentieth) {
     Draws draws(2);
     for (int i = 0; i < 1000; ++i) {
-        const std::array<std::uint32_t, 4> words{draws.word(), draws.word(), draws.word(), draws.word()};
-        const State state = exact::cartpole::environment_reset({words[0], words[1], words[2], words[3]});
-        const std::vector<RolloutValue> expected = oracle.reset(words);
-        for (std::size_t w = 0; w < expected.size(); ++w) {
-            ASSERT_NEAR(state_words(state)[w], expected[w].value, expected[w].tolerance);
-            ASSERT_LE(std::abs(state_words(state)[w]), 0.05F);
-        }
+        const State state =
+            exact::cartpole::environment_reset({draws.word(), draws.word(), draws.word(), draws.word()});
+        for (const float value : state_words(state)) ASSERT_LE(std::abs(value), 0.05F);
     }
     const State lowest = exact::cartpole::environment_reset({0, 0, 0, 0});
     EXPECT_EQ(lowest.position, -0.05F);

@@ -166,8 +166,8 @@ TEST_P(contraction, is_found_in_what_a_driver_is_given) {
 TEST_P(contraction, of_environments_from_files_is_not_left_to_drivers) {
     ASSERT_OK_AND_ASSIGN(const Device device, open_to_read(device_name()));
     static_cast<void>(device.take_pipeline_reports());
-    for (const char* file :
-         {YOLK_ENVIRONMENTS_FOLDER "/cartpole.glsl", YOLK_EXAMPLE_ENVIRONMENTS_FOLDER "/acrobot.glsl"}) {
+    for (const char* file : {YOLK_ENVIRONMENTS_FOLDER "/cartpole.glsl", YOLK_ENVIRONMENTS_FOLDER "/acrobot.glsl",
+                             YOLK_ENVIRONMENTS_FOLDER "/pendulum.glsl"}) {
         ASSERT_OK_AND_ASSIGN(const auto environment, load_environment(file));
         const EnvironmentInfo& info = environment->info();
         const PolicyNetwork network{.widths = {info.observation_count, 8, info.action_count}};

@@ -114,7 +114,7 @@ TEST_P(named_problem, what_names_say_wrongly_is_refused) {
     EXPECT_THAT(refused("softmax rows=four columns=4"), HasSubstr("rows of [softmax] is four; it is a number"));
     EXPECT_THAT(refused("softmax rows= columns=4"), HasSubstr("'rows=' of 'softmax"));
     EXPECT_THAT(refused("exact_math rows=4"), HasSubstr("a benchmark can be named"));
-    EXPECT_THAT(refused("chess: 64"), HasSubstr("no kernel 'chess'; there are block_inverse, concat"));
+    EXPECT_THAT(refused("chess: 64"), HasSubstr("no kernel 'chess'; there are block_inverse, byte_model, concat"));
     EXPECT_THAT(refused("sofmax rows=4 columns=4"), HasSubstr("Did you mean softmax?"));
     EXPECT_THAT(refused("softmax rows=4 colums=4"), HasSubstr("Did you mean columns?"));
     EXPECT_THAT(refused("softmax rows=4 rows=5 columns=4"), HasSubstr("gives rows twice, 4 and 5"));

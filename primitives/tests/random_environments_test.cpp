@@ -37,6 +37,8 @@ class random_environments : public testing::DeviceTest {
         return load_environment(folder_ / "random.glsl");
     }
     Result<std::vector<float>> returns_of(const std::shared_ptr<const LoadedEnvironment>& environment);
+    /// The programs of `count` seeds from `first` on.
+    void compare(std::uint32_t first, int count);
 
     std::filesystem::path folder_;
 };
@@ -82,10 +84,10 @@ std::uint32_t first_seed() {
     return text == nullptr ? 1U : static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
 }
 
-TEST_P(random_environments, give_the_bits_of_the_same_program_in_cpp) {
-    const int count = testing::count_from("YOLK_TEST_ENVIRONMENTS", 4);
+void random_environments::compare(std::uint32_t first, int count) {
+    int refused = 0;  // by the limits on a driver's compiler
     for (int n = 0; n < count; ++n) {
-        const std::uint32_t seed = first_seed() + static_cast<std::uint32_t>(n);
+        const std::uint32_t seed = first + static_cast<std::uint32_t>(n);
         const testing::RandomEnvironment drawn(seed);
         SCOPED_TRACE(std::to_string(seed) + "\n" + drawn.text());
         ASSERT_OK_AND_ASSIGN(const auto environment, load(drawn.text()));
@@ -96,12 +98,25 @@ TEST_P(random_environments, give_the_bits_of_the_same_program_in_cpp) {
                 {.seed = kWhen.seed, .domain = Domain::Environment, .pair = episode, .time = kWhen.generation}, 0);
             expected.push_back(drawn.episode_return({words[0], words[1], words[2], words[3]}));
         }
-        ASSERT_OK_AND_ASSIGN(const std::vector<float> got, returns_of(environment));
-        EXPECT_EQ(hash_of(got), hash_of(expected));
+        const Result<std::vector<float>> got = returns_of(environment);
+        if (!got && testing::expect_error(got, ErrorKind::Driver, "while the driver compiled it, its process")) {
+            ++refused;
+            continue;
+        }
+        ASSERT_OK(got);
+        EXPECT_EQ(hash_of(*got), hash_of(expected));
         EXPECT_THAT(expected, ::testing::Not(::testing::Each(expected[0])))
             << "the program does not depend on its start";
     }
+    EXPECT_LE(refused, count / 20) << "of " << count;
 }
+
+// Each test has two by default: SwiftShader compiles every program twice, in a worker first.
+TEST_P(random_environments, give_the_bits_of_the_same_program_in_cpp) {
+    compare(first_seed(), testing::count_from("YOLK_TEST_ENVIRONMENTS", 2));
+}
+
+TEST_P(random_environments, of_the_next_two_seeds_do_as_well) { compare(first_seed() + 2, 2); }
 
 }  // namespace
 }  // namespace yolk

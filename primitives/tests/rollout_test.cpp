@@ -272,7 +272,8 @@ TEST_P(rollout, descriptions_outside_their_limits_are_refused) {
         change(desc);
         return desc;
     };
-    EXPECT_TRUE(refused(with([](RolloutDesc& d) { d.environment = "carpole"; }), "\"carpole\"; known ones: cartpole"));
+    EXPECT_TRUE(
+        refused(with([](RolloutDesc& d) { d.environment = "carpole"; }), "\"carpole\"; known ones: acrobot, cartpole"));
     EXPECT_TRUE(refused(with([](RolloutDesc& d) { d.members = 0; }), "members of [rollout]"));
     const auto of_ranks = [](RolloutDesc& d) {
         std::vector<ParameterDesc> parameters = d.network.parameters();
@@ -347,25 +348,41 @@ TEST_P(rollout, wrong_views_are_refused) {
     EXPECT_TRUE(refuses([&](auto&, auto& s) { s.offset_bytes = 256; }, "[rollout]"));  // overlaps the returns
 }
 
-TEST(environments, cartpole_is_known) {
-    ASSERT_OK_AND_ASSIGN(const EnvironmentInfo info, find_environment("cartpole"));
-    EXPECT_EQ(info.observation_count, 4U);
-    EXPECT_EQ(info.action_count, 2U);
-    EXPECT_EQ(info.state_words, 4U);
-    EXPECT_EQ(info.max_steps, 500U);
-    EXPECT_EQ(info.solved_return, 475.0F);
-    EXPECT_EQ(info.best_return, 500.0F);
-    EXPECT_TRUE(testing::expect_error(find_environment(""), ErrorKind::BadInput, "cartpole"));
+// Continuous actions in each form of the kernel, and the other environments in the usual one (SwiftShader compiles each
+// for seconds): a linear policy, one hidden layer, two.
+TEST_P(rollout, every_environment_gives_the_twins_bits) {
+    for (const EnvironmentInfo& environment : environments()) {
+        std::vector<RolloutConfig> forms{{}};
+        if (environment.name == "pendulum") {
+            forms = {{.unrolled = 0, .private_parameters = 0, .packed = 0},
+                     {.unrolled = 1, .private_parameters = 1, .packed = 0},
+                     {.unrolled = 1, .private_parameters = 0, .packed = 1}};
+        }
+        for (const RolloutConfig& form : forms) {
+            std::vector<std::uint32_t> widths{environment.observation_count, 5, environment.action_count};
+            if (environment.name == "mountain_car_continuous") widths.erase(widths.begin() + 1);
+            RolloutDesc desc = network_rollout(widths, 6, 120);
+            desc.environment = std::string(environment.name);
+            desc.episodes = 2;
+            if (environment.name == "pendulum") desc.config = form;
+            ASSERT_OK_AND_ASSIGN(const Outcome got, run(desc));
+            const Outcome twin = twin_outcome(desc);
+            EXPECT_EQ(got.returns, twin.returns) << environment.name;
+            EXPECT_EQ(got.evaluations, twin.evaluations) << environment.name;
+        }
+    }
 }
 
-TEST(policy_network, parameters_are_named_by_layer) {
-    const std::vector<ParameterDesc> parameters = PolicyNetwork{}.parameters();
-    ASSERT_EQ(parameters.size(), 4U);
-    EXPECT_EQ(parameters[2].name, "layer1.weight");
-    EXPECT_EQ(parameters[2].rows, 2U);
-    EXPECT_EQ(parameters[2].columns, 64U);
-    EXPECT_EQ(parameters[3].name, "layer1.bias");
-    EXPECT_EQ(parameters[3].perturbation, Perturbation::Vector);
+// The first step's reward depends on nothing but the start and a thousandth of the torque squared; three steps multiply
+// a difference of 4 N m * 1.2e-4 in the torque by less than 10.
+TEST_P(rollout, fast_continuous_actions_are_near_the_exact_ones) {
+    RolloutDesc desc = network_rollout({3, 8, 1}, 16, 3);
+    desc.environment = "pendulum";
+    const Outcome exact = twin_outcome(desc);
+    desc.determinism = Determinism::Fast;
+    ASSERT_OK_AND_ASSIGN(const Outcome fast, run(desc));
+    for (std::size_t i = 0; i < exact.returns.size(); ++i)
+        EXPECT_NEAR(fast.returns[i], exact.returns[i], 5e-3) << "member " << i;
 }
 
 }  // namespace

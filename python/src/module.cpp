@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // yolk._core: the library, as the Python files of the package use it. Users see those.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include "base/devices.hpp"
 #include "base/errors.hpp"
 #include "base/interrupt.hpp"
+#include "base/words.hpp"
 #include "graphs/graphs.hpp"
 #include "ops/ops.hpp"
 #include "ops/tuning.hpp"
@@ -12,7 +14,9 @@
 #include "systems/systems.hpp"
 #include "tracing/callables.hpp"
 #include "tracing/traced.hpp"
+#include "training/bytes.hpp"
 #include "training/evolution.hpp"
+#include "training/learning.hpp"
 #include "training/training.hpp"
 
 NB_MODULE(_core, module) {
@@ -20,9 +24,13 @@ NB_MODULE(_core, module) {
     nanobind::set_leak_warnings(false);
     module.attr("version") = YOLK_VERSION;
     yolk::python::translate_errors();
+    module.def("in_python", &yolk::python::in_python, nanobind::arg("message"),
+               "A message of the library, with what Python calls its functions and options.");
     yolk::python::let_host_calls_have_the_lock();
     yolk::python::bind_devices(module);
     yolk::python::bind_training(module);
+    yolk::python::bind_learning(module);
+    yolk::python::bind_bytes(module);
     yolk::python::bind_evolution(module);
     yolk::python::bind_traced(module);
     yolk::python::bind_functions(module);

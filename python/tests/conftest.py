@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import importlib
 import os
+import signal
 import subprocess
 import sys
 
@@ -9,8 +10,11 @@ import pytest
 import yolk
 
 
-
 def pytest_configure(config):
+    config.addinivalue_line("markers", "once: of no driver, or of both at once: one of the two suites runs it")
+    # A shell's background jobs ignore Ctrl-C, which some tests send.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # Tests of what is not installed are left out, unless it has to be there.
     for name in filter(None, os.environ.get("YOLK_TEST_NEEDS", "").split(",")):
         importlib.import_module(name)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every function of yolk.ops with arguments of some size, and what NumPy gives for it in double precision."""
 
+import evolution_cases
 import numpy as np
 
 import yolk
@@ -164,7 +165,7 @@ def move_cases(n):
 
 def cases(n):
     """{name: (what yolk gives, what NumPy gives, tolerance)}, each to be called; n: the size of most axes."""
-    return element_cases(n) | product_cases(n) | row_cases(n) | move_cases(n)
+    return element_cases(n) | product_cases(n) | row_cases(n) | move_cases(n) | evolution_cases.cases(n)
 
 
 def random_results(n):

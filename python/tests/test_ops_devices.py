@@ -29,13 +29,16 @@ for name in names:
     for n in (1, 7, 33):
         results = {{key: run() for key, (run, _, _) in op_cases.cases(n).items()}} | op_cases.random_results(n)
         for key, value in results.items():
-            assert value.device == name, (key, value.device, name)
-            digests[key, n] = hashlib.sha256(value.numpy().tobytes()).hexdigest()
+            if isinstance(value, yolk.Array):  # else it was made of arrays that were read
+                assert value.device == name, (key, value.device, name)
+                value = value.numpy()
+            digests[key, n] = hashlib.sha256(value.tobytes()).hexdigest()
     hashes.append(digests)
 print([key for key in hashes[0] if len({{digests[key] for digests in hashes}}) > 1], len(hashes[0]), len(hashes))
 """
 
 
+@pytest.mark.once
 def test_the_bits_are_the_same_on_both_drivers(python):
     if not all(pathlib.Path(icd).exists() for icd in ICDS):
         pytest.skip("one of the two CPU drivers is not installed")

@@ -135,6 +135,8 @@ def test_the_defaults_are_the_library_s():
         if name == "population":  # None leaves it to the library
             assert default is None and value == 4096
             continue
+        if default is None:  # a data set's run has another
+            continue
         assert default == pytest.approx(value) if isinstance(value, float) else default == value, name
 
 
@@ -184,7 +186,7 @@ def test_bad_files_are_refused(tmp_path):
 
 def test_ctrl_c_saves_and_raises(tmp_path):
     program = ("import sys, yolk\n"
-               f"try: yolk.train('cartpole', population=4096, generations=100000, stop_when_solved=False, out={str(tmp_path / 'r')!r},\n"
+               f"try: yolk.train('cartpole', population=256, generations=100000, stop_when_solved=False, out={str(tmp_path / 'r')!r},\n"
                "               on_generation=lambda report: print(report['generation'], flush=True))\n"
                "except KeyboardInterrupt: print('ended', flush=True)\n")
     environment = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(yolk.__file__))}
@@ -202,8 +204,8 @@ def test_other_threads_go_on_while_it_trains():
 
     done = threading.Event()
     ticks = 0
-    thread = threading.Thread(target=lambda: (yolk.train("cartpole", population=512, generations=20,
-                                                         stop_when_solved=False), done.set()))
+    thread = threading.Thread(target=lambda: (yolk.train("cartpole", population=512, generations=20, stop_when_solved=False,
+                                                         on_generation=lambda _: ticks <= 20), done.set()))
     thread.start()
     while not done.is_set() and thread.is_alive():
         ticks += 1

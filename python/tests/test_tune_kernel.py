@@ -114,6 +114,26 @@ def test_without_a_reference_it_warns(tmp_path):
     assert tune(tmp_path, reference="default", budget=1).milliseconds > 0
 
 
+def test_a_constraint_may_be_a_function(tmp_path):
+    asked = []
+
+    def small(one):
+        asked.append(dict(one))
+        return one["wx"] * one["columns"] < 32 and one["wrong"] == "0.0"
+
+    found = tune(tmp_path, space=make_space(constraints=[small, "columns <= 2"]))
+    assert len(asked) == 8 and {"wx": 8, "columns": 1, "wrong": "1.0"} in asked
+    tried = [entry["configuration"] for entry in found.measured]
+    assert tried and all(one["wx"] == 8 and one["wrong"] == "0.0" for one in tried)
+    written = tune(tmp_path, space=make_space(constraints=["wx * columns < 32 && wrong == '0.0'"]), again=True)
+    assert sorted(map(str, tried)) == sorted(str(entry["configuration"]) for entry in written.measured)
+
+
+def test_a_constraint_s_exception_comes_out(tmp_path):
+    with pytest.raises(KeyError, match="columnz"):
+        tune(tmp_path, space=make_space(constraints=[lambda one: one["columnz"] > 1]))
+
+
 def test_functions_get_what_they_ask_for(tmp_path):
     def everything(**known):
         assert set(known) == {"a", "b", "count", "half"} and known["half"] == 500
@@ -128,7 +148,12 @@ def test_functions_get_what_they_ask_for(tmp_path):
     ({"reference": lambda a: {"b": a}}, "b, c"),
     ({"reference": lambda a: (a, a[:-1])}, "999 elements for 'c'"),
     ({"reference": lambda a: (a, "text")}, "dtype"),
-    ({"space": make_space(constraints=[lambda wx: wx < 3])}, "as an expression"),
+    ({"space": make_space(constraints=[lambda one: one["wx"] < 3])}, "allow no configuration"),
+    ({"space": make_space(constraints=[lambda one: None])}, "True or False"),
+    ({"space": make_space(constraints=[lambda one: True], parameters={"wx": {"values": list(range(1, 5000)),
+                                                                            "constant_id": 0}})}, "as an expression"),
+    ({"space": make_space(constraints=[lambda one: True], parameters={"wx": {"values": "pow2", "constant_id": 0}})},
+     "as a list"),
     ({"space": make_space(constraints=["wx < nothing"])}, "nothing"),
     ({"space": make_space(dispatch=[])}, "dispatch"),
     ({"space": {"parameters": {}}}, "buffers"),

@@ -8,19 +8,21 @@
 `yolk.devices()` lists what it can run on. docs/python.md has the rest.
 """
 
+from typing import TYPE_CHECKING
+
 from . import errors, metrics, operations, ops
-from ._core import Device, Equation, Memo, Metric
+from ._core import Device, Equation, Memo, Metric, Traced
 from ._core import version as __version__
+from ._bytes import BytesRun, sample
 from ._devices import devices
 from ._evolution import Evolution, Members
 from ._graphs.custom import Custom, custom
 from ._graphs.graph import Graph, Walk, trace
 from ._graphs.transforms import (Collected, as_call, batch, collect, dce, fold, folded_outputs, inject, inline_calls,
                                  memoize, pullback, pushforward, sched, weighted, with_static_inputs)
-from ._gymnasium.policy import EnvironmentPolicy
-from ._gymnasium.training import EnvironmentRun
 from ._history import History
 from ._kernel_tuning import KernelTuning, tune_kernel
+from ._learning import LearnedRun, Model, read_data
 from ._models import model_call
 from ._parameters import Matrix, Text, Vector, knob
 from ._policy import Policy
@@ -32,15 +34,19 @@ from .errors import (BadInput, Cancelled, DeviceLost, DriverError, Error, Failed
 from .ops._array import Array, array
 from .operations import *  # noqa: F401,F403
 
+if TYPE_CHECKING:
+    from . import gepa, models
+
 __all__ = [
-    "Array", "BadInput", "Cancelled", "Collected", "Custom", "Device", "DeviceLost", "DriverError",
-    "EnvironmentPolicy", "EnvironmentRun", "Equation", "Error", "Evolution", "Failed", "FileError", "Graph", "History",
-    "Hyperfunction", "KernelTuning", "Matrix", "Members", "Memo", "Metric", "OutOfMemory", "Outcome", "Policy", "Run",
-    "System", "Text", "Unsupported", "Untraceable", "Vector", "Walk", "__version__", "array", "as_call", "batch",
-    "check", "collect", "custom", "dce", "devices", "environments", "errors", "evaluate", "fold", "folded_outputs",
-    "from_torch", "gepa", "host_function", "hyperfunction", "inject", "inline_calls", "knob", "memoize", "metric",
-    "metrics", "model_call", "models", "operations", "ops", "pullback", "pushforward", "replay", "sched", "trace",
-    "train", "tune_kernel", "weighted", "with_static_inputs",
+    "Array", "BadInput", "BytesRun", "Cancelled", "Collected", "Custom", "Device", "DeviceLost", "DriverError",
+    "Equation", "Error", "Evolution", "Failed", "FileError", "Graph",
+    "History", "Hyperfunction", "KernelTuning", "LearnedRun", "Matrix", "Members", "Memo", "Metric", "Model",
+    "OutOfMemory", "Outcome", "Policy", "Run", "System", "Text", "Traced", "Unsupported", "Untraceable", "Vector",
+    "Walk", "__version__", "array", "as_call", "batch", "check", "collect", "custom", "dce", "devices",
+    "environments", "errors", "evaluate", "fold", "folded_outputs", "from_torch", "gepa", "host_function",
+    "hyperfunction", "inject", "inline_calls", "knob", "memoize", "metric", "metrics", "model_call", "models",
+    "operations", "ops", "pullback", "pushforward", "read_data", "replay", "sample", "sched", "trace", "train",
+    "tune_kernel", "weighted", "with_static_inputs",
 ]
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 import copy
 import html
 import inspect
+import itertools
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -22,6 +24,7 @@ from .errors import BadInput
 _TYPES = {"f32": np.float32, "i32": np.int32, "u32": np.uint32}
 _RECORD = ".t4.json"
 _SHOWN = 20
+_MOST_COMBINATIONS = 4096  # that functions of constraints are asked about
 
 
 class KernelTuning:
@@ -122,16 +125,29 @@ class _Space:
             if isinstance(buffer, dict):
                 self._settle(buffer)
         self.refer_to(self.json.get("reference"))
-        for constraint in self.json.get("constraints", []):
-            if callable(constraint):
-                raise BadInput("A constraint is a Python function; candidates may be tried in another process, so write "
-                               "it as an expression: \"wx * wy <= 256\".")
+        self._evaluate_constraints()
 
     def refer_to(self, reference: Any) -> None:
         if reference is not None:
             self.json["reference"] = reference
         if isinstance(reference, dict) and isinstance(reference.get("shader"), str):
             self._bring(reference["shader"])
+
+    def _evaluate_constraints(self) -> None:
+        """Candidates may be tried in another process: functions become a list of the configurations that they forbid."""
+        listed = self.json.get("constraints", [])
+        functions = [one for one in listed if callable(one)] if isinstance(listed, list) else []
+        if not functions:
+            return
+        values = _listed_values(self.json.get("parameters"))
+        forbidden = [configuration for configuration in values
+                     if not all(_allows(function, configuration) for function in functions)]
+        if len(forbidden) == len(values):
+            raise BadInput("The constraints' functions allow no configuration of the space.")
+        self.json["constraints"] = [one for one in listed if not callable(one)] + [
+            " || ".join(f"{name} != {_literal(value)}" for name, value in configuration.items())
+            for configuration in forbidden
+        ]
 
     def _settle(self, buffer: dict[str, Any]) -> None:
         content = buffer.get("content")
@@ -167,6 +183,35 @@ class _Space:
             self.path.write_text(json.dumps(self.json, default=lambda value: value.item()))
         except (TypeError, ValueError, AttributeError) as reason:
             raise BadInput(f"space has something that JSON has not: {reason}") from reason
+
+
+def _listed_values(parameters: Any) -> list[dict[str, Any]]:
+    """All configurations of a space, for constraints that are functions."""
+    if not isinstance(parameters, dict) or not all(
+            isinstance(one, dict) and isinstance(one.get("values"), (list, tuple)) for one in parameters.values()):
+        raise BadInput("A constraint is a function, which needs the values of each parameter as a list.")
+    count = math.prod(len(one["values"]) for one in parameters.values())
+    if count > _MOST_COMBINATIONS:
+        raise BadInput(f"A constraint is a function, which is asked about each of the {count} configurations; of more than "
+                       f"{_MOST_COMBINATIONS} write it as an expression: \"wx * wy <= 256\".")
+    return [dict(zip(parameters, values)) for values in itertools.product(*(one["values"] for one in parameters.values()))]
+
+
+def _allows(function: Callable[[dict[str, Any]], Any], configuration: dict[str, Any]) -> bool:
+    answer = function(dict(configuration))
+    if not isinstance(answer, (bool, np.bool_)):
+        raise BadInput(f"A constraint returned {answer!r} for {configuration}; True or False is needed.")
+    return bool(answer)
+
+
+def _literal(value: Any) -> str:
+    """As constraints of the file write a value."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str) and "'" in value:
+        raise BadInput(f"A constraint is a function, and {value!r} has a quotation mark, which expressions cannot name; "
+                       "write the constraint as an expression.")
+    return f"'{value}'" if isinstance(value, str) else repr(value)
 
 
 def _arguments(function: Callable[..., Any], known: dict[str, Any]) -> dict[str, Any]:
@@ -250,6 +295,8 @@ def tune_kernel(shader: str | os.PathLike[str], *, space: Any, reference: Any = 
     shader       its file, or its text
     space        what may be chosen, what the buffers contain, and the dispatch: a JSON file, or a dict of the same form
                  (docs/own_kernels.md), in which a buffer's "content" may also be an array: "type" and "elements" follow
+                 A "constraints" entry may be a function of a configuration's dict that returns True or False: it is asked
+                 before the search about each of the configurations, 4096 at most
     reference    what is right: a function that gets inputs (1-D arrays) and sizes by their names, and returns the
                  outputs: one array, or a dict or tuple of them. It is called once. Or "default", or a dict, as in the
                  file; None: what the space says. Without any, configurations are only compared with themselves

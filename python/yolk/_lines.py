@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
 import os
 import sys
+from types import FrameType
 
 _OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_is_ours: "dict[str, bool]" = {}  # by file, as code objects name it
+_is_ours: dict[str, bool] = {}  # by file, as code objects name it
 
 
-def of_caller() -> "tuple[str, int]":
+def of_caller() -> tuple[str, int]:
     """File and line of the nearest frame that is not Yolk's own."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
         ours = _is_ours.get(file)

@@ -55,7 +55,7 @@ def knob(default: Any, low: float | None = None, high: float | None = None, *, l
 
 def _field(field: dataclasses.Field[Any]) -> dict[str, Any]:
     default, known = field.default, field.metadata
-    described = {"name": field.name, "initial": default, "lower": 0.0, "upper": 1.0, "log": bool(known.get("log")),
+    described: dict[str, Any] = {"name": field.name, "initial": default, "lower": 0.0, "upper": 1.0, "log": bool(known.get("log")),
                  "choices": known.get("choices") or []}
     if known.get("choices"):
         if default not in described["choices"]:

@@ -6,7 +6,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from . import _core
 from ._coroutines import finished
@@ -16,9 +16,10 @@ from ._graphs.graph import Graph, from_raw
 from ._history import History
 from ._parameters import Fields, described
 from ._prompts import PromptSearch
+from ._signatures import by_parameters
 from .errors import BadInput
 
-Example = tuple  # (inputs by name, what is expected)
+Example = tuple[dict[str, Any], Any]  # inputs by name, what is expected
 
 
 class Hyperfunction(Rules):
@@ -114,6 +115,7 @@ def _host_body(body: Callable[..., Any], parameters: Any, told: dict[str, Any]) 
     return run
 
 
+@by_parameters
 def hyperfunction(parameters: Any = None, *, name: str | None = None, optimize: bool = True) -> Any:
     """Makes a hyperfunction of a function over traced values: its body becomes equations, which run on the device.
 
@@ -134,6 +136,7 @@ def hyperfunction(parameters: Any = None, *, name: str | None = None, optimize: 
     return lambda body: _make(body, parameters, name, optimize, None, None)
 
 
+@by_parameters
 def host_function(parameters: Any = None, *, name: str | None = None, optimize: bool = True, concurrency: int = 0,
                   timeout: float = 0.0, retries: int = 0, backoff: float = 0.1, stand_in: Any = None) -> Any:
     """Makes a hyperfunction of any Python function or coroutine: it runs on the host, calls of it at the same time.
@@ -149,6 +152,14 @@ def host_function(parameters: Any = None, *, name: str | None = None, optimize: 
     return lambda body: _make(body, parameters, name, optimize, host, stand_in)
 
 
+@overload
+def metric(function: Callable[[Any, Any], Any], *, traced: bool = False) -> _core.Metric: ...
+
+
+@overload
+def metric(function: None = None, *, traced: bool = False) -> Callable[[Callable[[Any, Any], Any]], _core.Metric]: ...
+
+
 def metric(function: Callable[[Any, Any], Any] | None = None, *, traced: bool = False) -> Any:
     """Makes a metric of a function of (prediction, expected): one number, higher is better.
 
@@ -159,10 +170,11 @@ def metric(function: Callable[[Any, Any], Any] | None = None, *, traced: bool = 
     return _core.make_metric(function, getattr(function, "__name__", "metric"), traced)
 
 
-class Outcome(dict):
+class Outcome(dict[str, Any]):
     """What a search came to: start_reward, best_reward, generations, stopped_by, cost, ...; also as attributes."""
 
     history: History
+    steps: History
 
     def __getattr__(self, name: str) -> Any:
         if name in self:
@@ -180,7 +192,7 @@ class System(PromptSearch):
     def __init__(self, function: Callable[..., Any], *, name: str | None = None, seed: int = 1, device: Any = None) -> None:
         """function: takes the inputs by their names, traced; returns a traced value, or a dict or tuple of several."""
         names = inspect.signature(function).parameters
-        given = name or getattr(function, "__name__", "system")
+        given = name or str(getattr(function, "__name__", "system"))
         self.name = "system" if given == "<lambda>" else given
         self._raw = _core.RawSystem(self.name, lambda inputs: _packed(function(**{key: inputs[key] for key in names})), seed)
         self._chosen = Chosen(device)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import inspect
 import os
 import shutil
 import sys
@@ -11,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._devices import Chosen
-from ._gymnasium.policy import EnvironmentPolicy
-from ._gymnasium.spaces import returns_of
-from ._gymnasium.training import EnvironmentRun, train_on
+from ._bytes import with_bytes
+from ._devices import Chosen, devices
+from ._gymnasium.environment import VectorTask
 from ._history import History
+from ._learning import LearnedRun, is_learned, learn
 from ._policy import Policy
+from ._signatures import by_task
 from .errors import BadInput
 
 OnGeneration = Callable[[dict[str, Any]], "bool | None"]
@@ -44,6 +46,13 @@ class _Task:
     def load(self) -> _core.Environment | None:
         return None if self.file is None else _core.load_environment(self.file)
 
+    def environments(self, wanted: int = 1) -> list[Any]:
+        """None that Python steps."""
+        return []
+
+    def close(self) -> None:
+        pass
+
 
 class Run:
     """What `yolk.train` came to.
@@ -58,7 +67,7 @@ class Run:
     folder                where the run's files are: policy.safetensors, metrics.jsonl, checkpoint.yolk, log.yolk
     """
 
-    def __init__(self, outcome: dict[str, Any], history: History, task: _Task, settings: dict[str, Any],
+    def __init__(self, outcome: dict[str, Any], history: History, task: _Task | VectorTask, settings: dict[str, Any],
                  folder: str, owner: tempfile.TemporaryDirectory[str] | None, environment: _core.Environment | None,
                  device: Any) -> None:
         self.history = history
@@ -131,12 +140,29 @@ class _Progress:
               f"{report['best_return']:.1f}, policy {report['policy_return']:.1f}, "
               f"{report['evaluations_per_second']:.3g} evaluations/s ", end="", file=sys.stderr, flush=True)
 
+    def show_loss(self, report: dict[str, Any]) -> None:
+        if not self._shown:
+            return
+        self._written = True
+        print(f"\rgeneration {report['generation'] + 1}, loss {-report['unperturbed']:.4f} ", end="", file=sys.stderr,
+              flush=True)
+
     def finish(self) -> None:
         if self._written:
             print(file=sys.stderr)
 
 
-def _run(task: _Task, settings: dict[str, Any], folder: str, owner: tempfile.TemporaryDirectory[str] | None, device: Any,
+_PROGRAM = ("program", "processes", "lanes", "program_seconds")
+
+
+def _count(device: Any) -> int:
+    """Devices that are asked for."""
+    if device == "all":
+        return max(1, sum(one.usable for one in devices()))
+    return len(device) if isinstance(device, (list, tuple)) else 1
+
+
+def _run(task: _Task | VectorTask, settings: dict[str, Any], folder: str, owner: tempfile.TemporaryDirectory[str] | None, device: Any,
          on_generation: OnGeneration | None, progress: bool | None) -> Run:
     history = History()
     line = _Progress(progress, settings["generations"])
@@ -149,34 +175,68 @@ def _run(task: _Task, settings: dict[str, Any], folder: str, owner: tempfile.Tem
         return None if on_generation is None else on_generation(report)
 
     environment = task.load()
-    given = {**settings, "task": task.name, "out": folder}
-    tuning = given.pop("tuning", True)
+    given = {**settings, "out": folder}
+    if isinstance(task, _Task):
+        given["task"] = task.name
+    tuning, overlap = given.pop("tuning", True), given.pop("overlap")
+    in_turns = 2 if overlap and isinstance(task, VectorTask) and settings["population"] > task.lanes else 1
     try:
-        outcome = _core.train(given, environment, device, tuning, tell)
+        outcome = _core.train(given, environment, task.environments(in_turns * _count(device)), device, tuning, tell)
     finally:
         line.finish()
+        task.close()
     return Run(outcome, history, task, settings, folder, owner, environment, device)
 
 
-def train(task: Any = "cartpole", *, population: int | None = None, generations: int = 100,
-          hidden: int | Sequence[int] = (64,), sigma: float = 0.2, learning_rate: float = 0.2, rank: int = 1,
-          seed: int = 1, fitness: str = "pair-difference", optimizer: str = "sgd", episodes: int = 1,
-          antithetic: bool = True, sigma_decay: float = 1.0, learning_rate_decay: float = 1.0, noise_reuse: int = 1,
+# What is left out has the defaults of the kind of run.
+_OF_THE_KIND = ("generations", "sigma", "learning_rate", "learning_rate_decay", "optimizer", "checkpoint_every")
+# Of runs over a data set alone.
+_OF_DATA = ("label", "labels", "header", "test", "held_out", "held_out_every", "batch", "balance", "standardize",
+            "activation", "gradient", "gradient_lr")
+
+
+def _given(settings: dict[str, Any]) -> dict[str, Any]:
+    """What differs from the signature's defaults, which are those of both kinds."""
+    usual = inspect.signature(train).parameters
+    return {key: value for key, value in settings.items()
+            if value is not None and (key not in usual or value != usual[key].default)}
+
+
+@with_bytes
+@by_task
+def train(task: Any = "cartpole", *, population: int | None = None, generations: int | None = None,
+          hidden: int | Sequence[int] = (64,), sigma: float | None = None, learning_rate: float | None = None,
+          rank: int = 1, seed: int = 1, fitness: str = "pair-difference", optimizer: str | None = None,
+          episodes: int = 1, antithetic: bool = True, sigma_decay: float = 1.0,
+          learning_rate_decay: float | None = None, noise_reuse: int = 1,
           robust: bool = False, group_size: int = 0, beta1: float = 0.9, beta2: float = 0.999,
           freeze: Sequence[str] = (), freeze_vectors: bool = False, determinism: str = "exact", max_steps: int = 0,
-          stop_when_solved: bool = True, evaluation_episodes: int = 100, checkpoint_every: int = 0, hash_every: int = 1,
+          stop_when_solved: bool = True, evaluation_episodes: int = 100, checkpoint_every: int | None = None, hash_every: int = 1,
           audit: float = 0.0, hang_seconds: float = 120.0, log: bool = True,
           out: str | os.PathLike[str] | None = None, resume: bool = False, device: Any = None, tuning: bool = True, on_generation: OnGeneration | None = None,
-          progress: bool | None = None, overlap: bool = True) -> Any:
-    """Trains a policy by EGGROLL (low-rank evolution strategies): whole episodes of the population run on the device.
+          progress: bool | None = None, overlap: bool = True, program: str = "", processes: int = 2, lanes: int = 0,
+          program_seconds: float = 60.0, data: Any = None, label: str | None = None,
+          labels: str | os.PathLike[str] | None = None, header: bool | None = None,
+          test: float | str | os.PathLike[str] | None = None, held_out: float | None = None,
+          held_out_every: int | None = None, batch: int | None = None, balance: bool | None = None,
+          standardize: bool | None = None, activation: str | None = None, gradient: str | None = None,
+          gradient_lr: float | None = None, set: dict[str, Any] | None = None) -> Run | LearnedRun:
+    """Trains by EGGROLL (low-rank evolution strategies): a policy, whole episodes of the population on the device; or a
+    network for a data set, whose rows are in batches (docs/data.md).
 
-    task                 a built-in environment (`yolk.environments()`), or one of your own: a GLSL file, or its text; or
-                         a vector environment of Gymnasium's (`gymnasium.make_vec`), which the host steps
+    task                 a built-in environment (`yolk.environments()`); your own one, as a GLSL file or its text; a vector
+                         environment of Gymnasium's (`gymnasium.make_vec`), which the host steps; a data set: "digits",
+                         "fashion-mnist", a file or a folder as `yolk.read_data` takes it; a yolk.toml that describes a run
+                         over one; or "bytes", a language model (docs/bytes.md): `data` is its text, and its settings are
+                         its own
+    data                 (x, y) in place of a task: rows of inputs [rows, ...], and a label for each
     population           members, 2 to 2**20; in pairs of opposite noise, so even, unless `antithetic` is False. None:
-                         4096, or the number of lanes of a vector environment
-    generations          at most; training ends earlier where the task is solved, unless `stop_when_solved` is False
+                         4096, or the number of lanes of a vector environment; of a data set 256
+    generations          at most (100; of a data set 300); training ends earlier where the task is solved, unless
+                         `stop_when_solved` is False
     hidden               widths of the hidden layers, none to three, each 1 to 256
-    sigma, learning_rate of the perturbations and the step; multiplied by their decays, in (0, 1], each generation
+    sigma, learning_rate of the perturbations and the step (.2; of a data set .05 and .02); multiplied by their decays, in
+                         (0, 1], each generation
     rank                 of a matrix's perturbation, 1 to 32
     fitness              "pair-difference", "pair-sign", "centred-rank", "z-score" or "group-z-score" (with group_size)
     optimizer            "sgd", "momentum" (beta1) or "adam" (beta1, beta2)
@@ -194,51 +254,75 @@ def train(task: Any = "cartpole", *, population: int | None = None, generations:
     progress             a line on standard error; None: where that is a terminal
     overlap              if the population exceeds the lanes of a vector environment, make a second copy of it, so that
                          the device computes for one while the host steps the other
+    program              a command that steps environments, in place of `task` (docs/host_environments.md): `processes` of
+                         it per device, `lanes` each (0: enough for all members), `program_seconds` for each answer
+    label, labels, header, test, held_out, held_out_every, batch, balance, standardize, activation, gradient, gradient_lr
+                         of a data set (docs/data.md); set: settings of yolk.toml by name, such as {"search.lr": 0.1}
 
-    Returns a `yolk.Run`, or a `yolk.EnvironmentRun` of a vector environment. Raises BadInput for settings outside their
-    limits and unknown tasks, Unsupported for a device that cannot be exact, Failed where no score is finite. Ctrl-C saves what was learned (in `out`) and raises
-    KeyboardInterrupt; resume=True goes on from there.
+    Returns a `yolk.Run`, or a `yolk.LearnedRun` of a data set. Raises BadInput for settings outside their limits and
+    unknown tasks, Unsupported for a device that cannot be exact, Failed where no score is finite. Ctrl-C saves what was
+    learned (in `out`) and raises KeyboardInterrupt; resume=True goes on from there.
     """
     settings = {key: value for key, value in locals().items()
-                if key not in ("task", "out", "device", "on_generation", "progress", "overlap")}
+                if key not in ("task", "out", "device", "on_generation", "progress", "data", "set", *_PROGRAM)}
+    if is_learned(task, data):
+        given = _given(settings)
+        for name in ("hang_seconds", "evaluation_episodes", "overlap"):
+            if name in given:
+                raise BadInput(f"{name} is of runs over an environment, and this one is over a data set.")
+        resume, audit, tuning = (given.pop(name, usual) for name, usual in (("resume", False), ("audit", 0.0),
+                                                                            ("tuning", True)))
+        return learn(task, data, given, set, out, resume, audit, device, tuning, on_generation,
+                     _Progress(progress, 0))
+    for name in _OF_DATA:
+        if settings.pop(name) is not None or set:
+            raise BadInput(f"{'set' if set else name} is of runs over a data set, and this one is over an environment.")
+    usual = _core.train_defaults()
+    settings.update({name: usual[name] for name in _OF_THE_KIND if settings[name] is None})
+    if program:
+        settings.update(program=program, processes=processes, lanes=lanes, program_seconds=program_seconds)
     settings["hidden"] = list(hidden) if hasattr(hidden, "__iter__") else [hidden]
     settings["freeze"] = [freeze] if isinstance(freeze, str) else list(freeze)
-    if not isinstance(task, (str, os.PathLike)):
-        lanes = getattr(task[0] if isinstance(task, (list, tuple)) and task else task, "num_envs", 4096)
-        settings["population"] = lanes if population is None else population
-        return train_on(task, settings, overlap, "" if out is None else os.fspath(out), device, on_generation,
-                        _Progress(progress, generations))
+    found = _Task(task) if isinstance(task, (str, os.PathLike)) else VectorTask(task)
     if population is None:
         del settings["population"]  # the library's own
-    owner = None
-    if out is None:
-        if resume:
-            raise BadInput("resume=True needs `out`, the folder of the run to go on with.")
-        owner = tempfile.TemporaryDirectory(prefix="yolk-run-")
-    return _run(_Task(task), settings, owner.name if owner else os.fspath(out), owner, device, on_generation, progress)
+        if isinstance(found, VectorTask):
+            settings["population"] = found.lanes
+    if out is not None:
+        return _run(found, settings, os.fspath(out), None, device, on_generation, progress)
+    if resume:
+        raise BadInput("resume=True needs `out`, the folder of the run to go on with.")
+    owner = tempfile.TemporaryDirectory(prefix="yolk-run-")
+    return _run(found, settings, owner.name, owner, device, on_generation, progress)
+
+
+_LANES = 16  # environments that are stepped together where they are made here
 
 
 def evaluate(policy: Policy | str | os.PathLike[str], environment: Any = None, *, episodes: int = 100, seed: int = 1,
-             device: Any = None) -> dict[str, Any]:
+             max_steps: int = 0, device: Any = None, program: str = "") -> dict[str, Any]:
     """Runs fresh episodes of a policy, or of a policy's file, and says what they returned.
 
-    environment  None: the policy's own, on the device. A Gymnasium environment's name ("CartPole-v1") or vector environment:
-                 there, on the host. For a policy's file that was trained on a GLSL file: that file
+    environment  None: the policy's own. A Gymnasium environment's name ("CartPole-v1") or vector environment: there, on
+                 the host. For a policy's file that was trained on a GLSL file: that file
     seed         of the episodes' starts
+    max_steps    of an episode on the host; 0: the environment's
+    program      a command that steps the environment, in place of it (docs/host_environments.md)
 
     Returns mean_return, deviation, worst_return, best_return, episodes, not_finite and task.
     """
     own = environment if isinstance(environment, (str, os.PathLike)) and os.path.exists(environment) else None
     loaded = policy if isinstance(policy, Policy) else Policy(policy, own)
-    if (environment is None or own is not None) and not isinstance(loaded, EnvironmentPolicy):
+    if program:
+        return _core.evaluate(loaded.file, None, [], episodes, seed, max_steps, device, program)
+    if own is not None or (environment is None and not loaded.on_host):
         return loaded.evaluate(episodes, seed, device)
-    environment = loaded.task if environment is None else environment
-    returns = returns_of(loaded, environment, episodes, seed)
-    finite = returns[np.isfinite(returns)]
-    return {"task": environment if isinstance(environment, str) else str(getattr(environment, "spec", environment)),
-            "episodes": episodes, "mean_return": float(returns.mean()), "deviation": float(returns.std()),
-            "worst_return": float(finite.min(initial=np.inf)), "best_return": float(finite.max(initial=-np.inf)),
-            "not_finite": int(returns.size - finite.size)}
+    named = loaded.task if environment is None else environment
+    task = VectorTask.named(named, max(1, min(episodes, _LANES))) if isinstance(named, str) else VectorTask(named)
+    try:
+        return _core.evaluate(loaded.file, None, task.environments(), episodes, seed, max_steps, device, "")
+    finally:
+        task.close()
 
 
 def replay(log: str | os.PathLike[str], generation: int | None = None, out: str | os.PathLike[str] = "",
@@ -254,5 +338,8 @@ def replay(log: str | os.PathLike[str], generation: int | None = None, out: str 
 
 
 def environments() -> dict[str, dict[str, Any]]:
-    """The built-in environments by name: observations, actions, max_steps, solved_return, best_return."""
+    """The built-in environments by name: observations, actions, max_steps, solved_return, best_return, continuous.
+
+    Where actions are continuous: squashed (by tanh; else clipped), action_low and action_high.
+    """
     return {info["name"]: info for info in _core.environments()}

@@ -137,8 +137,8 @@ void add_low_rank(float matrix_scale) {
     }
 }
 
-// From the observation in units_ to the index of the largest output, ties to the lower one.
-uint choose_action(float matrix_scale) {
+// From the observation in units_ to the outputs.
+void run_policy(float matrix_scale) {
     if (MATRIX1) project_observation(matrix_scale);
     [[unroll]] for (uint o = 0u; o < OUTPUTS; ++o) {
         precise float bias = parameter_operand(BIAS2 + o);
@@ -152,12 +152,7 @@ uint choose_action(float matrix_scale) {
         for (uint unit = 0u; unit < HIDDEN; ++unit) add_unit(unit);
     }
     if (MATRIX2) add_low_rank(matrix_scale);
-    uint action = 0u;
-    float best = outputs_[0];
-    [[unroll]] for (uint a = 1u; a < kActionCount; ++a) {
-        bool better = outputs_[a] > best;
-        best = better ? outputs_[a] : best;
-        action = better ? a : action;
-    }
-    return action;
 }
+
+#define POLICY_OUTPUTS outputs_
+#define FIRST_OUTPUT 0u

@@ -155,19 +155,14 @@ void apply_layer(uint layer, uint inputs, uint outputs, uint weights, uint facto
 }
 #endif
 
-// From the observation in units_[0 ...] to the index of the largest output, ties to the lower one.
-uint choose_action(float matrix_scale) {
+// From the observation in units_[0 ...] to the outputs.
+void run_policy(float matrix_scale) {
     apply_layer(0u, WIDTH0, WIDTH1, 0u, 0u, 0u, UNITS1, matrix_scale);
     if (LAYERS > 1u) apply_layer(1u, WIDTH1, WIDTH2, WEIGHTS1, FACTORS1, UNITS1, UNITS2, matrix_scale);
     if (LAYERS > 2u) apply_layer(2u, WIDTH2, WIDTH3, WEIGHTS2, FACTORS2, UNITS2, UNITS3, matrix_scale);
     if (LAYERS > 3u) apply_layer(3u, WIDTH3, WIDTH4, WEIGHTS3, FACTORS3, UNITS3, UNITS4, matrix_scale);
-    uint outputs = LAYERS == 1u ? UNITS1 : LAYERS == 2u ? UNITS2 : LAYERS == 3u ? UNITS3 : UNITS4;
-    uint action = 0u;
-    float best = units_[outputs];
-    LAYER_LOOP (uint a = 1u; a < kActionCount; ++a) {
-        bool better = units_[outputs + a] > best;
-        best = better ? units_[outputs + a] : best;
-        action = better ? a : action;
-    }
-    return action;
 }
+
+// Where the outputs lie.
+#define POLICY_OUTPUTS units_
+#define FIRST_OUTPUT (LAYERS == 1u ? UNITS1 : LAYERS == 2u ? UNITS2 : LAYERS == 3u ? UNITS3 : UNITS4)

@@ -22,9 +22,9 @@ layout(constant_id = kSpecPrivateParameters) const uint PRIVATE_PARAMETERS = 0;
 layout(constant_id = kSpecRank) const uint RANK = 1;
 layout(constant_id = kSpecFrozen) const uint FROZEN = 0;
 layout(constant_id = kSpecLayers) const uint LAYERS = 2;
-layout(constant_id = kSpecWidth0) const uint WIDTH0 = 4;
+layout(constant_id = kSpecWidth0) const uint WIDTH0 = kObservationCount;
 layout(constant_id = kSpecWidth1) const uint WIDTH1 = 64;
-layout(constant_id = kSpecWidth2) const uint WIDTH2 = 2;
+layout(constant_id = kSpecWidth2) const uint WIDTH2 = kActionCount;
 layout(constant_id = kSpecWidth3) const uint WIDTH3 = 1;
 layout(constant_id = kSpecWidth4) const uint WIDTH4 = 1;
 layout(constant_id = kSpecAntithetic) const uint ANTITHETIC = 1;
@@ -54,12 +54,37 @@ State start_of(uint episode) {
                                         uvec2(params.seed_low, params.seed_high)));
 }
 
-uint act(State state, float matrix_scale) {
+void observe(State state) {
     float observation[kObservationCount];
     environment_observe(state, observation);
     LAYER_LOOP (uint i = 0u; i < kObservationCount; ++i) units_[i] = exact_flush_operand(observation[i]);
-    return choose_action(matrix_scale);
 }
+
+#ifdef ENVIRONMENT_CONTINUOUS
+float action_[kActionCount];
+
+StepResult act(inout State state) {
+    uint outputs = FIRST_OUTPUT;
+    LAYER_LOOP (uint a = 0u; a < kActionCount; ++a) {
+        action_[a] = exact_continuous_action(POLICY_OUTPUTS[outputs + a], exact_from_bits(kActionLow[a]),
+                                            exact_from_bits(kActionHigh[a]), kActionSquashed != 0u);
+    }
+    return environment_step(state, action_);
+}
+#else
+// The index of the largest output, ties to the lower one.
+StepResult act(inout State state) {
+    uint outputs = FIRST_OUTPUT;
+    uint action = 0u;
+    float best = POLICY_OUTPUTS[outputs];
+    LAYER_LOOP (uint a = 1u; a < kActionCount; ++a) {
+        bool better = POLICY_OUTPUTS[outputs + a] > best;
+        best = better ? POLICY_OUTPUTS[outputs + a] : best;
+        action = better ? a : action;
+    }
+    return environment_step(state, action);
+}
+#endif
 
 void main() {
     uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
@@ -87,8 +112,9 @@ void main() {
     uint most = slot.finished == 0u ? params.step_count : 0u;
     uint steps = 0u;
     while (steps < most) {
-        uint action = act(slot.state, matrix_scale);
-        StepResult result = environment_step(slot.state, action);
+        observe(slot.state);
+        run_policy(matrix_scale);
+        StepResult result = act(slot.state);
         precise float total = slot.total + result.reward;
         slot.total = total;
         ++steps;

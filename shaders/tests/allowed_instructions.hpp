@@ -90,7 +90,7 @@ struct AllowedUndefined {
          "`first` is below blocks.x, as a multiple of BAND below it, so a band has at least one row"},
         {"probe_arithmetic", "compute(", {kToInt}, "the host's cases are within an int (runtime/src/probes/probe.cpp)"},
         {"rollout_", "apply_layer(", {kLoad, kAccessChain}, kLayers},
-        {"rollout_", "choose_action(", {kAccessChain}, kLayers},
+        {"rollout_", "act(", {kAccessChain}, kLayers},
         {"rollout_", "parameter_operand(", {kAccessChain}, kLayers, false},
         {"rollout_", "project_observation(", {kAccessChain}, kPacked, false},
         {"rollout_", "add_low_rank(", {kAccessChain}, kPacked, false},

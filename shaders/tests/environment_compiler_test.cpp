@@ -102,6 +102,65 @@ TEST(environment_compiler, makes_the_builds_own_modules_of_a_built_in_environmen
     EXPECT_EQ(compiled->facts.max_steps, exact::cartpole::kMaxSteps);
 }
 
+/// The small environment with two continuous actions: three lines before kMaxSteps, and a step of floats.
+std::vector<std::string> continuous_environment() {
+    std::vector<std::string> lines = small_environment();
+    lines[0] = "#define ENVIRONMENT_CONTINUOUS\n" + lines[0];
+    lines[3] +=
+        "\nEXACT_CONST uint kActionSquashed = 0u;"
+        "\nEXACT_CONST uint kActionLow[kActionCount] = {0xC0000000u, 0u};"
+        "\nEXACT_CONST uint kActionHigh[kActionCount] = {0x40400000u, 0x3F800000u};";
+    lines[15] = "EXACT_FUNCTION StepResult environment_step(EXACT_INOUT(State) state, EXACT_IN_ARRAY(float, a, 2)) {";
+    lines[20] = "    result.terminated = a[1] > a[0];";
+    return lines;
+}
+
+/// The error for the continuous environment with one text in place of another.
+std::string continuous_error(const std::string& from, const std::string& to) {
+    std::string text = text_of(continuous_environment());
+    const std::size_t at = text.find(from);
+    if (at == std::string::npos) return "nothing to replace";
+    return error_of(text.replace(at, from.size(), to));
+}
+
+TEST(environment_compiler, tells_continuous_actions_and_their_bounds) {
+    const auto compiled = compile_environment(text_of(continuous_environment()), "my_env.glsl");
+    ASSERT_TRUE(compiled) << compiled.error().message;
+    const exact::EnvironmentActions& actions = compiled->facts.actions;
+    EXPECT_TRUE(actions.continuous);
+    EXPECT_FALSE(actions.squashed);
+    EXPECT_EQ(actions.low[0], -2.0F);
+    EXPECT_EQ(actions.high[0], 3.0F);
+    EXPECT_EQ(actions.low[1], 0.0F);
+    EXPECT_EQ(actions.high[1], 1.0F);
+    EXPECT_EQ(compiled->inexact_reason, "");
+    const auto discrete = compile_environment(text_of(small_environment()), "my_env.glsl");
+    ASSERT_TRUE(discrete) << discrete.error().message;
+    EXPECT_FALSE(discrete->facts.actions.continuous);
+}
+
+TEST(environment_compiler, refuses_bounds_that_are_none) {
+    EXPECT_THAT(continuous_error("0xC0000000u", "0x40800000u"),
+                HasSubstr("action 0 has the low bound 4 and the high bound 3; the low one must be the lower"));
+    EXPECT_THAT(continuous_error("0x3F800000u", "0u"), HasSubstr("action 1 has the low bound 0 and the high bound 0"));
+    EXPECT_THAT(continuous_error("0xC0000000u", "0x7FC00000u"), HasSubstr("a bound of action 0 is nan"));
+    EXPECT_THAT(continuous_error("0x3F800000u", "0x7F800000u"), HasSubstr("a bound of action 1 is inf"));
+    EXPECT_THAT(continuous_error("0x3F800000u", "0x00000001u"), HasSubstr("a bound of action 1 is 1e-45"));
+    EXPECT_THAT(continuous_error("kActionSquashed = 0u", "kActionSquashed = 2u"), HasSubstr("kActionSquashed is 2"));
+    EXPECT_THAT(continuous_error("kActionLow[kActionCount] = {0xC0000000u, 0u}", "kActionLow[1] = {0xC0000000u}"),
+                HasSubstr("kActionLow has 1 bounds and kActionHigh 2; kActionCount is 2"));
+    EXPECT_THAT(continuous_error("EXACT_CONST uint kActionLow[kActionCount] = {0xC0000000u, 0u};", ""),
+                AllOf(HasSubstr("it does not define `EXACT_CONST uint kActionLow[kActionCount]"),
+                      Not(HasSubstr("the kernel's own"))));
+    EXPECT_THAT(continuous_error("EXACT_IN_ARRAY(float, a, 2)", "uint b"), HasSubstr("EXACT_IN_ARRAY(float, action"));
+    std::vector<std::string> many = continuous_environment();
+    many[3] =
+        "EXACT_CONST uint kActionCount = 17u; EXACT_CONST uint kActionSquashed = 1u;"
+        "EXACT_CONST uint kActionLow[1] = {0u}; EXACT_CONST uint kActionHigh[1] = {0x3F800000u};";
+    many[15] = "EXACT_FUNCTION StepResult environment_step(EXACT_INOUT(State) state, EXACT_IN_ARRAY(float, a, 17)) {";
+    EXPECT_THAT(error_of(text_of(many)), HasSubstr("kActionCount is 17; an environment has at most 16"));
+}
+
 TEST(environment_compiler, shows_the_files_own_lines) {
     EXPECT_THAT(error_of(with_line(11, "    state.x = unknown_thing;")),
                 AllOf(HasSubstr("dir/my_env.glsl:11: 'unknown_thing' : undeclared identifier"),

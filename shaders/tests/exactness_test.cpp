@@ -273,8 +273,8 @@ TEST(exactness, unrolled_kernels_stay_exact) {
 }
 
 TEST(exactness, environments_compiled_from_files_are_exact_inside_the_roll_out) {
-    for (const char* file :
-         {YOLK_ENVIRONMENTS_FOLDER "/cartpole.glsl", YOLK_EXAMPLE_ENVIRONMENTS_FOLDER "/acrobot.glsl"}) {
+    for (const char* file : {YOLK_ENVIRONMENTS_FOLDER "/cartpole.glsl", YOLK_ENVIRONMENTS_FOLDER "/acrobot.glsl",
+                             YOLK_ENVIRONMENTS_FOLDER "/pendulum.glsl"}) {
         const auto source = read_file(file, std::size_t{1} << 20U);
         ASSERT_TRUE(source) << source.error().message;
         const auto compiled =

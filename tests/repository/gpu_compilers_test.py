@@ -214,7 +214,7 @@ class Page(Folder):
     def test_a_share_of_other_kernels_is_told(self):
         page = self.page(GOOD, coverage=COVERAGE.replace("k1", "k0", 1))
         self.assertIn("| navi31 | 26.1.6 | earlier ones | .39 %", page)
-        self.assertIn("Where the kernels are earlier ones, the row says nothing", page)
+        self.assertIn("A row of earlier kernels says nothing", page)
 
     def test_the_overview_has_the_worst_of_a_plan(self):
         page = self.page(GOOD, GOOD | FEW | {"scratch_bytes": 8})

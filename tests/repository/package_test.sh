@@ -41,5 +41,5 @@ version=$(dpkg-deb -f "$command" Version)
 needs "$library" "yolk (= $version)" libfmt-dev libshaderc-dev spirv-tools
 # Unpacked, it finds its worker, which compiles an environment.
 dpkg-deb -x "$command" "$work/unpacked" || fail "$command cannot be unpacked"
-run "$work/unpacked/usr/bin/yolk" train --env "$root/examples/environments/acrobot.glsl" --generations 1 --population 32 --out "$work/acrobot" ||
+run "$work/unpacked/usr/bin/yolk" train --env "$root/shaders/environments/acrobot.glsl" --generations 1 --population 32 --out "$work/acrobot" ||
   fail "the packaged yolk does not train: $(cat "$work/said.txt")"

@@ -43,7 +43,7 @@ for name in libfmt libsqlite3; do grep -qF "$folder/lib/$name" "$work/taken.txt"
 for name in libstdc++.so.6 libz.so.1 libvulkan.so.1; do ! grep "/$name" "$work/taken.txt" | grep -qF "$folder" || fail "the machine's $name was not preferred"; done
 
 # An environment is compiled by the folder's yolk-worker, on the folder's libraries.
-run "$folder/yolk" train --env "$root/examples/environments/acrobot.glsl" --generations 1 --population 32 --quiet --out "$work/out" >"$work/said.txt" 2>&1 ||
+run "$folder/yolk" train --env "$root/shaders/environments/acrobot.glsl" --generations 1 --population 32 --quiet --out "$work/out" >"$work/said.txt" 2>&1 ||
   fail "an environment of one's own does not train: $(cat "$work/said.txt")"
 rm -rf "$work/out"
 

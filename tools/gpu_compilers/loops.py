@@ -23,16 +23,16 @@ COLUMNS = ("target", "shape", "pattern", "pipeline", "multiply_adds", "pairs", "
 HEADING = "## Main loops"
 SECTION = HEADING + """
 
-What multiplies and adds in the main loops of the plans that most of the time goes to. `tools/gpu-check --loops-of-plans
---write` counts them in the assembly; [count_loop.py](../tools/gpu_compilers/count_loop.py) has the rules.
+The table has the multiply-adds in the main loops of the plans that take most of the time. `tools/gpu-check
+--loops-of-plans --write` counts them in the assembly; [count_loop.py](../tools/gpu_compilers/count_loop.py) has the rules.
 
 - After: {after}.
 - Before: {before}.
-- multiply-adds: of the loop's instructions. `p`: pairs of a product and a sum, two instructions each, as exact kernels have
-  them on RDNA and NVK. GCN's v_mac has the same bits and is one instruction.
-- share: of the loop's instructions that multiply and add. At 100 % the loop does nothing else. An instruction that is
-  dual-issued counts twice.
-- cycles: ACO's inverse throughput of the whole kernel, over the multiply-adds of the loop. The model knows neither caches
+- multiply-adds: their number among the loop's instructions. `p` marks pairs of a product and a sum, two instructions each,
+  which exact kernels have on RDNA and NVK. GCN's v_mac has the same bits and is one instruction.
+- share: the part of the loop's instructions that multiplies and adds. At 100 % the loop does nothing else. A dual-issued
+  instruction counts twice.
+- cycles: ACO's inverse throughput of the whole kernel, over the multiply-adds of the loop. The model includes neither caches
   nor the lengths of loops.
 - `–`: no loop has a multiply-add, or the driver has no such model.
 

@@ -40,23 +40,23 @@ GPUS = {
 
 PAGE = """# What the compilers of GPUs make of the kernels
 
-This page is made by `tools/gpu-check --write`, from what `yolk inspect` says: do not edit it. Nothing here ran on a GPU.
+`tools/gpu-check --write` makes this page from the output of `yolk inspect`: do not edit it. Nothing here ran on a GPU.
 Mesa's drivers compiled the default plan of each shape for null devices. Their version: {mesa}, on {date}.
 
 {gpus}
 
 NVK's compiler is Mesa's own, not NVIDIA's.
 
-`tools/gpu-check` fails where a driver refuses a pipeline, and where a default spills, uses scratch memory, or has less than a
-quarter of the waves, without a reason in this list:
+`tools/gpu-check` fails if a driver refuses a pipeline. It also fails if a default spills, uses scratch memory, or has less
+than a quarter of the waves, unless this list has the reason:
 
 {reasons}
 
 ## Other configurations
 
-What `tools/gpu-check --all` has compiled of the configurations of the check cases, which are small: every default, and a
+`tools/gpu-check --all` compiles configurations of the check cases, which are small. It has compiled every default, and a
 share of the others that is drawn by hash. {refused}
-A pipeline that several configurations need counts once. Those of a larger share that was interrupted count, too, and so do
+A pipeline that several configurations need counts once. Pipelines of a larger share that was interrupted count too. So do
 earlier forms of kernels that have changed since.{kernels}
 
 {coverage}
@@ -64,22 +64,23 @@ earlier forms of kernels that have changed since.{kernels}
 {loops}
 ## Figures
 
-The figures of each pipeline are data: [figures.csv](../tools/gpu_compilers/figures.csv), and
-[before.csv](../tools/gpu_compilers/before.csv) before. An empty cell is a figure that the driver does not report.
-A shape "with" knobs has those in place of its default: matrix units, which are not a default, on the GPUs that have them.
+[figures.csv](../tools/gpu_compilers/figures.csv) has the figures of each pipeline, and
+[before.csv](../tools/gpu_compilers/before.csv) has those from before. An empty cell is a figure that the driver does not
+report. A shape "with" knobs has those instead of its default. They are matrix units, which are not a default, on the GPUs
+that have them.
 
-- registers: of an invocation. For m1 they are of 16 bits.
-- spilled_registers: registers that did not fit; RADV's are vector and scalar registers together.
-- scratch_bytes: memory for what is not in registers: of a subgroup (RADV), of an invocation (others).
-- waves, waves_of: subgroups in flight, and the most that the hardware holds: per SIMD (RADV; on RDNA 2 and later 16), per
-  multiprocessor (NVK).
-- instructions: of the whole kernel, each loop once. An unrolled loop has more of them and may be faster.
-- inverse_throughput: busy cycles of one subgroup, by RADV's model, which knows neither caches nor the lengths of loops. It
-  may rank forms of a kernel for one GPU; it is no time.
+- registers: registers of an invocation. On m1 they have 16 bits.
+- spilled_registers: registers that did not fit; RADV's count is of vector and scalar registers together.
+- scratch_bytes: memory beyond the registers, of a subgroup (RADV) or an invocation (others).
+- waves, waves_of: subgroups in flight, and the hardware's maximum. They are per SIMD (RADV; 16 on RDNA 2 and later) or
+  per multiprocessor (NVK).
+- instructions: instructions of the whole kernel, with each loop once. An unrolled loop has more and may be faster.
+- inverse_throughput: busy cycles of one subgroup, by RADV's model, which includes neither caches nor the lengths of
+  loops. It may rank forms of a kernel for one GPU, but it is not a time.
 
-The smallest share of the waves that a pipeline of an operation's shapes reaches, before → after. Before is {before}.
-One figure stands for two that are equal, and shapes that were not compiled before count with their present figures.
-`spills` and `scratch` say that a pipeline has some. `–`: the driver does not report waves.
+The table has the smallest share of the waves among the pipelines of an operation's shapes, before → after. Before is {before}.
+Two equal figures are one, and shapes that were not compiled before count with their present figures. `spills` and
+`scratch` mark an operation with a pipeline that has some. `–`: the driver does not report waves.
 
 {overview}
 """
@@ -207,7 +208,7 @@ def kernels_text(coverage, kernels):
     """Where some of it is of other kernels than the rest of the page."""
     if all(one["kernels"] == kernels for one in coverage):
         return ""
-    return " Where the kernels are earlier ones, the row says nothing of those that have changed."
+    return " A row of earlier kernels says nothing about kernels that have changed."
 
 
 def written(arguments):

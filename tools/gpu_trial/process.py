@@ -64,6 +64,7 @@ class Trial:
         self.out, self.yolk = out, yolk
         self.begun = time.monotonic()
         self.end = self.begun + seconds
+        self.patient = max(1.0, seconds / 600)  # who gives all of it more time than a GPU needs gives each step more
         self.steps, self.notes = {}, []
         self.lock, self.running, self.stuck = threading.Lock(), set(), 0
         (out / "logs").mkdir(parents=True, exist_ok=True)
@@ -86,7 +87,7 @@ class Trial:
 
     def run(self, name, limit, command, environment):
         step = Step(name, command)
-        limit = min(limit, self.end - time.monotonic())
+        limit = min(limit * self.patient, self.end - time.monotonic())
         if limit < 3:
             step.said = "No time was left."
         elif self.stuck > 1:

@@ -13,7 +13,7 @@ namespace {
 
 using ::yolk::testing::expect_error;
 
-constexpr const char* kAcrobot = YOLK_EXAMPLES_FOLDER "/environments/acrobot.glsl";
+constexpr const char* kAcrobot = YOLK_SHADERS_FOLDER "/environments/acrobot.glsl";
 constexpr const char* kCartpole = YOLK_SHADERS_FOLDER "/environments/cartpole.glsl";
 
 TrainOptions own_environment_run(const std::filesystem::path& file, const std::filesystem::path& out = {}) {

@@ -11,6 +11,7 @@
 #include "first_contents.hpp"
 #include "yolk/internal/autotune/last_level_cache.hpp"
 #include "yolk/internal/context/tuning_file.hpp"
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/oracle/problem_memory.hpp"
 #include "yolk/internal/primitives/alternatives.hpp"
 #include "yolk/log.hpp"
@@ -49,7 +50,7 @@ LiveSurface::~LiveSurface() = default;
 Result<std::unique_ptr<LiveSurface>> LiveSurface::create(const Device& device, Dispatcher& dispatcher,
                                                          const oracle::Problem& problem, LiveOptions options) {
     if (device.info().limits.timestamp_period_ns <= 0.0) {
-        return unsupported("'{}' has no timestamps, by which the tuner times kernels.", device.info().name);
+        return unsupported("'{}' has no timestamps, by which the tuner times kernels.", shown(device.info().name));
     }
     YOLK_TRY_VOID(oracle::check_memory(problem, device.info()));
     std::unique_ptr<LiveSurface> surface(new LiveSurface(device, dispatcher, problem, std::move(options)));

@@ -41,7 +41,7 @@ Result<std::vector<std::string>> job_lines(const TuningJob& job) {
     if (job.name == "tuner") return oracle::tuner_job(kManyCandidates);
     if (!job.name.empty() && job.name != "cartpole")
         return bad_input("There is no job '{}'; there are cartpole, tuner, and last for the shapes of the last run.",
-                         job.name);
+                         shown(job.name));
     std::vector<std::string> lines;
     for (const std::string_view line : job.name.empty() ? oracle::named_set() : oracle::cartpole_job())
         lines.emplace_back(line);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/limits.hpp"
 #include "yolk/log.hpp"
 
@@ -19,7 +20,7 @@ Result<double> UnitLimits::of(ArithmeticUnit unit) {
     log_info(fmt::format(
         "The limit of '{}' for {} is not known{}: no time of a configuration that uses it is refused as too "
         "short.",
-        device_.info().name, to_string(unit), too_late ? " in so short a time" : ""));
+        shown(device_.info().name), to_string(unit), too_late ? " in so short a time" : ""));
     return *known;
 }
 

@@ -8,6 +8,7 @@
 #include "user_kernel_search.hpp"
 #include "yolk/internal/autotune/search_task.hpp"
 #include "yolk/internal/autotune/tune_live.hpp"
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/log.hpp"
 
 namespace yolk::autotune {
@@ -105,7 +106,7 @@ class SearchApart {
         if (count == 0)
             return Error{ErrorKind::Failed,
                          fmt::format("The worker that tunes '{}' on '{}' {}, while {}.",
-                                     run_.kernel.files().shader.string(), info_.name, failure.how, stage_)};
+                                     shown(run_.kernel.files().shader), shown(info_.name), failure.how, stage_)};
         ++measured_;
         ++rejected_;
         return {};

@@ -9,6 +9,7 @@
 #include "search_messages.hpp"
 #include "user_kernel_search.hpp"
 #include "yolk/context.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -24,7 +25,7 @@ Result<Machine> open_machine(const SearchRequest& request) {
         return io_error(
             fmt::format("The worker does not find the device '{}' at index {}; have drivers been installed or "
                         "removed meanwhile?",
-                        request.device_name, request.device_index),
+                        shown(request.device_name), request.device_index),
             0);
     }
     YOLK_TRY(const Context context,
@@ -50,7 +51,7 @@ Result<WorkerMessage> search_task(WorkerCall& call) {
     const DeviceInfo& info = machine.device.info();
     const TuningKey key = tuning_key(info, kernel->space(info));
     if (key.shape.variant != request.kernel)
-        return bad_input("The files of '{}' changed while the search began; start it again.", files.shader.string());
+        return bad_input("The files of '{}' changed while the search began; start it again.", shown(files.shader));
     YOLK_TRY(const TuningFile file, TuningFile::open(request.table));
     TuneUserKernelOptions options{
         .strategy = request.strategy, .budget = request.budget, .seed = request.seed, .again = request.again};

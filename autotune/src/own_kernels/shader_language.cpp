@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -46,7 +47,7 @@ constexpr std::array<Language, 9> kTexts{{
 }};
 
 Error another_language(const std::filesystem::path& path, const Language& language) {
-    return bad_input("'{}' is {}; own kernels are GLSL compute shaders. {}", path.string(), language.name,
+    return bad_input("'{}' is {}; own kernels are GLSL compute shaders. {}", shown(path), language.name,
                      language.advice);
 }
 

@@ -156,7 +156,7 @@ Result<std::unique_ptr<UserKernel>> UserKernel::create_to_inspect(const Device& 
     kernel->counts_ = looked.counts;
     if (!looked.first) {
         return bad_input("'{}' has no configuration that is legal on '{}'; the first: {}", shown(space.filename()),
-                         impl->info.name, looked.reason);
+                         shown(impl->info.name), looked.reason);
     }
     kernel->default_ = impl->given_default();
     if (const Result<void> legal = kernel->space_.check(kernel->default_); !legal) {
@@ -181,7 +181,7 @@ Result<std::unique_ptr<UserKernel>> UserKernel::create(const Device& device, Dis
     const std::shared_ptr<Impl>& impl = kernel->impl_;
     if (impl->space.reference) {
         YOLK_TRY_VOID(take_reference(
-            device, dispatcher, fmt::format("The reference '{}'", impl->reference->name), impl->space.buffers,
+            device, dispatcher, fmt::format("The reference '{}'", shown(impl->reference->name)), impl->space.buffers,
             [&] { return impl->plan_reference(device); }, impl->references));
     } else if (impl->space.reference_is_default) {
         YOLK_TRY_VOID(take_reference(
@@ -266,7 +266,7 @@ void UserKernel::verify(oracle::CheckReport& report, const std::string& case_nam
 }
 
 std::string UserKernel::reference() const {
-    if (impl_->reference) return fmt::format("the reference '{}'", impl_->reference->name);
+    if (impl_->reference) return fmt::format("the reference '{}'", shown(impl_->reference->name));
     if (impl_->space.reference_is_default) return "the results of the default configuration";
     const bool golden =
         std::ranges::any_of(impl_->references, [](const ReferenceOutput& output) { return !output.right.empty(); });

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "user_kernel_syntax.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -54,7 +55,7 @@ class Evaluation {
         return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
     }
     [[nodiscard]] Error wrong(std::string_view what) const {
-        return bad_input("The expression '{}' cannot be computed: {}.", text_, what);
+        return bad_input("The expression '{}' cannot be computed: {}.", shown(text_), what);
     }
     [[nodiscard]] Result<bool> truth(std::size_t index) const {
         YOLK_TRY(const ExpressionValue value, at(index));
@@ -174,14 +175,15 @@ Result<ExpressionValue> Expression::evaluate(std::span<const ExpressionValue> va
 Result<bool> Expression::evaluate_bool(std::span<const ExpressionValue> values) const {
     YOLK_TRY(const ExpressionValue value, evaluate(values));
     if (const bool* const truth = std::get_if<bool>(&value)) return *truth;
-    return bad_input("'{}' is {}; a condition is true or false: compare it with something.", text_, to_text(value));
+    return bad_input("'{}' is {}; a condition is true or false: compare it with something.", shown(text_),
+                     to_text(value));
 }
 
 Result<std::uint64_t> Expression::evaluate_count(std::span<const ExpressionValue> values) const {
     YOLK_TRY(const ExpressionValue value, evaluate(values));
     const auto* const whole = std::get_if<std::int64_t>(&value);
     if (whole != nullptr && *whole >= 0) return static_cast<std::uint64_t>(*whole);
-    return bad_input("'{}' is {}; a count is an integer from 0 on.", text_, to_text(value));
+    return bad_input("'{}' is {}; a count is an integer from 0 on.", shown(text_), to_text(value));
 }
 
 bool Expression::reads(std::size_t name) const noexcept {

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "user_kernel_reader.hpp"
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/json.hpp"
 
 namespace yolk::autotune {
@@ -235,7 +236,7 @@ void SpaceReader::make_identity() {
 
 Result<KernelSpace> parse_kernel_space(std::string_view text, const std::string& file_name,
                                        const std::filesystem::path& folder) {
-    YOLK_TRY(const Json json, parse_json(text, fmt::format("'{}'", file_name)));
+    YOLK_TRY(const Json json, parse_json(text, fmt::format("'{}'", shown(file_name))));
     const Place root{json, file_name};
     return SpaceReader(root, folder).run();
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "yolk/internal/core/memory.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -86,7 +87,7 @@ Result<std::vector<SpecConstant>> UserKernel::Impl::constants_of(const CompiledK
 Result<void> UserKernel::Impl::check_constraints(std::span<const ExpressionValue> values) const {
     for (const Expression& constraint : space.constraints) {
         YOLK_TRY(const bool holds, constraint.evaluate_bool(values));
-        if (!holds) return bad_input("The constraint '{}' is not met.", constraint.text());
+        if (!holds) return bad_input("The constraint '{}' is not met.", shown(constraint.text()));
     }
     return {};
 }
@@ -106,7 +107,7 @@ Result<void> UserKernel::Impl::check_sizes() const {
         const std::uint64_t most = info.limits.max_storage_buffer_range;
         if (buffer.size_bytes() <= most) continue;
         return unsupported("The buffer '{}' has {} bytes; a binding of '{}' has at most {}. Take smaller sizes.",
-                           buffer.name, buffer.size_bytes(), info.name, most);
+                           shown(buffer.name), buffer.size_bytes(), shown(info.name), most);
     }
     std::uint64_t all_bytes = 0;
     for (const KernelBuffer& buffer : space.buffers) all_bytes += buffer.size_bytes();
@@ -114,7 +115,7 @@ Result<void> UserKernel::Impl::check_sizes() const {
     YOLK_TRY_VOID(check_host_memory(3 * all_bytes, "the buffers of the kernel, with their contents and what is right"));
     const std::size_t push_bytes = space.launch.push_constants.size() * sizeof(std::uint32_t);
     if (push_bytes > info.limits.max_push_constants_size) {
-        return unsupported("{} bytes of push constants are declared; '{}' takes {}.", push_bytes, info.name,
+        return unsupported("{} bytes of push constants are declared; '{}' takes {}.", push_bytes, shown(info.name),
                            info.limits.max_push_constants_size);
     }
     return {};
@@ -179,7 +180,8 @@ Result<void> UserKernel::Impl::check_declarations(const TuningSpace& combination
         for (const ExpressionValue& value : parameter.values) {
             if (const auto constant = spec_constant(**kernel, *parameter.constant_id, value); !constant) {
                 Error error = constant.error();
-                return std::move(error).while_doing(fmt::format("looking at the parameter '{}'", parameter.name));
+                return std::move(error).while_doing(
+                    fmt::format("looking at the parameter '{}'", shown(parameter.name)));
             }
         }
     }

@@ -11,7 +11,9 @@
 #include <utility>
 
 #include "yolk/internal/core/memory.hpp"
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/runtime/dispatch_part.hpp"
+#include "yolk/internal/runtime/foreign_pipeline.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -186,7 +188,7 @@ Result<SharedKernel> compile_user_kernel(const KernelSource& source, const Kerne
             "The shader '{}' needs capability {} of SPIR-V, which is not enabled on '{}'. Allowed are 32-bit "
             "arithmetic, subgroup operations, and where the device has them 16- and 8-bit storage, float16, int8 and "
             "integer dot products.",
-            source.name, capability, info.name);
+            shown(source.name), capability, shown(info.name));
     }
     const InterfaceBinding* before = nullptr;
     for (const InterfaceBinding& binding : kernel->interface.bindings) {
@@ -194,15 +196,15 @@ Result<SharedKernel> compile_user_kernel(const KernelSource& source, const Kerne
             return bad_input(
                 "The shader '{}' has '{}' at binding {}, which is not a single buffer; images, samplers and arrays of "
                 "buffers cannot be given to it.",
-                source.name, binding.name, binding.binding);
+                shown(source.name), shown(binding.name), binding.binding);
         if (binding.set != 0)
-            return bad_input("The shader '{}' has '{}' in set {}; buffers are in set 0.", source.name, binding.name,
-                             binding.set);
+            return bad_input("The shader '{}' has '{}' in set {}; buffers are in set 0.", shown(source.name),
+                             shown(binding.name), binding.set);
         if (before != nullptr && before->binding == binding.binding)
             return bad_input(
                 "The shader '{}' has both '{}' and '{}' at binding {}; one buffer has one binding and each binding one "
                 "declaration.",
-                source.name, before->name, binding.name, binding.binding);
+                shown(source.name), shown(before->name), shown(binding.name), binding.binding);
         before = &binding;
     }
     return SharedKernel(std::move(kernel));
@@ -216,25 +218,25 @@ Result<void> check_buffers(const CompiledKernel& kernel, std::span<const KernelB
         if (buffer == buffers.end()) {
             return bad_input(
                 "The shader '{}' has '{}' at binding {}, for which no buffer is declared; add one to 'buffers'.",
-                kernel.name, binding.name, binding.binding);
+                shown(kernel.name), shown(binding.name), binding.binding);
         }
         if (binding.element != ScalarType::Other && binding.element != scalar_of(buffer->element)) {
-            return bad_input("The buffer '{}' is declared as {}; the shader '{}' has {} at binding {}.", buffer->name,
-                             to_string(scalar_of(buffer->element)), kernel.name, to_string(binding.element),
-                             binding.binding);
+            return bad_input("The buffer '{}' is declared as {}; the shader '{}' has {} at binding {}.",
+                             shown(buffer->name), to_string(scalar_of(buffer->element)), shown(kernel.name),
+                             to_string(binding.element), binding.binding);
         }
         if (buffer->is_checked() && all_used && (binding.is_readonly || binding.is_uniform)) {
             return bad_input(
                 "The buffer '{}' is declared as written; the shader '{}' can only read binding {}. Give it the role "
                 "input, or take readonly or uniform away.",
-                buffer->name, kernel.name, binding.binding);
+                shown(buffer->name), shown(kernel.name), binding.binding);
         }
     }
     if (!all_used) return {};
     for (const KernelBuffer& buffer : buffers) {
         if (std::ranges::find(there, buffer.binding) != there.end()) continue;
         return bad_input("The buffer '{}' is declared at binding {}, which the shader '{}' does not have; it has {}.",
-                         buffer.name, buffer.binding, kernel.name, fmt::join(there, ", "));
+                         shown(buffer.name), buffer.binding, shown(kernel.name), fmt::join(there, ", "));
     }
     return {};
 }
@@ -244,15 +246,15 @@ Result<void> check_push_constants(const CompiledKernel& kernel, std::span<const 
     if (kernel.interface.push_bytes != declared_bytes) {
         return bad_input(
             "The shader '{}' has {} bytes of push constants; {} are declared (4 for each entry of 'push_constants').",
-            kernel.name, kernel.interface.push_bytes, declared_bytes);
+            shown(kernel.name), kernel.interface.push_bytes, declared_bytes);
     }
     for (const InterfaceMember& member : kernel.interface.push_constants) {
         const std::size_t index = member.offset_bytes / sizeof(std::uint32_t);
         if (member.type == ScalarType::Other || index >= declared.size()) continue;
         if (member.type != scalar_of(declared[index].type)) {
             return bad_input("push_constants[{}] is {}; the shader '{}' has {} there ('{}').", index,
-                             to_string(scalar_of(declared[index].type)), kernel.name, to_string(member.type),
-                             member.name);
+                             to_string(scalar_of(declared[index].type)), shown(kernel.name), to_string(member.type),
+                             shown(member.name));
         }
     }
     return {};
@@ -265,12 +267,12 @@ Result<SpecConstant> spec_constant(const CompiledKernel& kernel, std::uint32_t i
         std::vector<std::uint32_t> ids;
         ids.reserve(constants.size());
         for (const InterfaceConstant& constant : constants) ids.push_back(constant.id);
-        return bad_input("The shader '{}' has no specialization constant {}; it has {}.", kernel.name, id,
+        return bad_input("The shader '{}' has no specialization constant {}; it has {}.", shown(kernel.name), id,
                          ids.empty() ? "none" : fmt::format("{}", fmt::join(ids, ", ")));
     }
     if (const std::optional<std::uint32_t> word = scalar_word(found->type, value)) return SpecConstant{id, *word};
     return bad_input("{} is not a legal value of the specialization constant {} of '{}' ({}), which is {}.",
-                     to_text(value), id, kernel.name, found->name, to_string(found->type));
+                     to_text(value), id, shown(kernel.name), found->name, to_string(found->type));
 }
 
 Result<void> check_workgroup(const CompiledKernel& kernel, std::span<const SpecConstant> constants,
@@ -307,9 +309,9 @@ Result<KernelRun> run_of(const KernelLaunch& launch, std::span<const ExpressionV
     std::array<std::uint64_t, 3> groups{};
     for (std::size_t i = 0; i < 3; ++i) {
         YOLK_TRY(groups[i], launch.groups[i].evaluate_count(values));
-        if (groups[i] == 0) return bad_input("'{}' dispatches no workgroup.", launch.groups[i].text());
+        if (groups[i] == 0) return bad_input("'{}' dispatches no workgroup.", shown(launch.groups[i].text()));
         if (groups[i] > limits.max_workgroup_count[i]) {
-            return unsupported("'{}' dispatches {} workgroups; the device takes {}.", launch.groups[i].text(),
+            return unsupported("'{}' dispatches {} workgroups; the device takes {}.", shown(launch.groups[i].text()),
                                groups[i], limits.max_workgroup_count[i]);
         }
     }
@@ -319,7 +321,7 @@ Result<KernelRun> run_of(const KernelLaunch& launch, std::span<const ExpressionV
         YOLK_TRY(const ExpressionValue value, push.value.evaluate(values));
         const std::optional<std::uint32_t> word = scalar_word(scalar_of(push.type), value);
         if (!word) {
-            return bad_input("The push constant '{}' is {}, which is not a valid {}.", push.value.text(),
+            return bad_input("The push constant '{}' is {}, which is not a valid {}.", shown(push.value.text()),
                              to_text(value), to_string(scalar_of(push.type)));
         }
         run.push_words.push_back(*word);
@@ -331,7 +333,7 @@ Result<std::unique_ptr<oracle::PlannedProblem>> plan_user_kernel(const Device& d
                                                                  std::span<const SpecConstant> constants, KernelRun run,
                                                                  std::span<const KernelBuffer> buffers) {
     const std::vector<InterfaceBinding>& bindings = kernel->interface.bindings;
-    if (bindings.empty()) return bad_input("The shader '{}' has no buffer.", kernel->name);
+    if (bindings.empty()) return bad_input("The shader '{}' has no buffer.", shown(kernel->name));
     KernelModule module{.name = kernel->name,
                         .spirv = kernel->spirv,
                         .binding_count = bindings.back().binding + 1,
@@ -348,9 +350,10 @@ Result<std::unique_ptr<oracle::PlannedProblem>> plan_user_kernel(const Device& d
             return unsupported(
                 "The buffer '{}' has {} bytes; a uniform buffer of the device has at most {}. Declare it as a storage "
                 "buffer in the shader.",
-                buffer->name, buffer->size_bytes(), device.info().limits.max_uniform_buffer_range);
+                shown(buffer->name), buffer->size_bytes(), device.info().limits.max_uniform_buffer_range);
         }
     }
+    YOLK_TRY_VOID(try_foreign_pipeline(device, module, constants));
     YOLK_TRY(const PipelineHandle pipeline, device.pipeline(module, constants));
     return std::unique_ptr<oracle::PlannedProblem>(
         std::make_unique<PlannedKernel>(device, pipeline, kernel, std::move(places), std::move(run)));

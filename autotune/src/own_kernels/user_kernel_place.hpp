@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "user_kernel_expression.hpp"
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/json.hpp"
 #include "yolk/result.hpp"
 
@@ -19,7 +20,7 @@ struct Place {
     const Json& json;
     std::string where;
 
-    [[nodiscard]] Error wrong(std::string_view what) const { return bad_input("{}: {}", where, what); }
+    [[nodiscard]] Error wrong(std::string_view what) const { return bad_input("{}: {}", shown(where), shown(what)); }
     template <class First, class... Rest>
     [[nodiscard]] Error wrong(fmt::format_string<First, Rest...> what, First&& first, Rest&&... rest) const {
         return wrong(fmt::format(what, std::forward<First>(first), std::forward<Rest>(rest)...));

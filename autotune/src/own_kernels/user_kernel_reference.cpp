@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/oracle/guarded.hpp"
 
 namespace yolk::autotune {
@@ -100,10 +101,12 @@ Result<void> agree(const std::string& what, ReferenceOutput& output, std::vector
         return bad_input(
             "{} gave {} and then {} for element {} of '{}', from the same inputs: it reads what it has not "
             "written, or its invocations race. It cannot serve as a reference.",
-            what, element_value(output.element, first[i]), element_value(output.element, second[i]), i, output.name);
+            what, element_value(output.element, first[i]), element_value(output.element, second[i]), i,
+            shown(output.name));
     }
     if (count == first.size()) {
-        return bad_input("{} leaves all of '{}' unwritten; look at its dispatch and its bindings.", what, output.name);
+        return bad_input("{} leaves all of '{}' unwritten; look at its dispatch and its bindings.", what,
+                         shown(output.name));
     }
     output.right = std::move(first);
     if (count > 0) output.unwritten = std::move(unwritten);
@@ -129,14 +132,14 @@ void verify_output(oracle::CheckReport& report, const std::string& case_name, co
     }
     if (strayed > 0) {
         report.fail(fmt::format("{}: {} elements of '{}' were written that the reference leaves alone.", case_name,
-                                strayed, output.name));
+                                strayed, shown(output.name)));
     }
     if (off == 0) return;
     const double right = element_value(output.element, output.right[where]);
     const bool lost = is_poison(words[where]) && words[where] != output.right[where];
     report.fail(fmt::format(
         "{}: {} of {} elements of '{}' are wrong; element {} is {} where {:.9g} is right (+- {:.3g}).", case_name, off,
-        words.size(), output.name, where,
+        words.size(), shown(output.name), where,
         lost ? std::string("unwritten") : fmt::format("{:.9g}", element_value(output.element, words[where])), right,
         allowed(output.tolerance, right)));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "user_kernel_syntax.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -72,9 +73,9 @@ class Parser {
         return true;
     }
     [[nodiscard]] Error unexpected(std::string_view wanted) const {
-        const std::string found = at_ < text_.size() ? fmt::format("'{}'", text_.substr(at_, 12)) : "the end";
-        return bad_input("In the expression '{}', {} is at character {} where {} is expected.", text_, found, at_ + 1,
-                         wanted);
+        const std::string found = at_ < text_.size() ? fmt::format("'{}'", shown(text_.substr(at_, 12))) : "the end";
+        return bad_input("In the expression '{}', {} is at character {} where {} is expected.", shown(text_), found,
+                         at_ + 1, wanted);
     }
     std::size_t add(Node node) {
         nodes_.push_back(std::move(node));
@@ -82,7 +83,8 @@ class Parser {
     }
 
     Result<std::size_t> ternary() {
-        if (++depth_ > kDeepest) return bad_input("The expression '{}' is nested deeper than {}.", text_, kDeepest);
+        if (++depth_ > kDeepest)
+            return bad_input("The expression '{}' is nested deeper than {}.", shown(text_), kDeepest);
         YOLK_TRY(std::size_t left, binary(1));
         if (take("?")) {
             YOLK_TRY(const std::size_t yes, ternary());
@@ -105,7 +107,8 @@ class Parser {
         }
     }
     Result<std::size_t> unary() {
-        if (++depth_ > kDeepest) return bad_input("The expression '{}' is nested deeper than {}.", text_, kDeepest);
+        if (++depth_ > kDeepest)
+            return bad_input("The expression '{}' is nested deeper than {}.", shown(text_), kDeepest);
         std::optional<Op> op;
         if (take("-")) op = Op::Negate;
         if (!op && (take("!") || take("not"))) op = Op::Not;
@@ -163,7 +166,8 @@ class Parser {
         const auto* const function = std::ranges::find(kFunctions, name, &Function::name);
         if (function == kFunctions.end()) {
             return bad_input("The expression '{}' has '{}', which is neither a parameter nor a size; there are {}.",
-                             text_, name, names_.empty() ? "none" : fmt::format("{}", fmt::join(names_, ", ")));
+                             shown(text_), shown(name),
+                             names_.empty() ? "none" : shown(fmt::format("{}", fmt::join(names_, ", "))));
         }
         at_ = end;
         return call(*function);

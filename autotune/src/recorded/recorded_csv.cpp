@@ -12,6 +12,7 @@
 
 #include "recorded_formats.hpp"
 #include "yolk/internal/autotune/surface.hpp"
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/json.hpp"
 
 namespace yolk::autotune {
@@ -63,8 +64,8 @@ Result<std::size_t> column_of(const std::vector<std::string>& heading, const std
                               std::string_view name) {
     const auto count = std::ranges::count(heading, column);
     if (count == 1) return static_cast<std::size_t>(std::ranges::find(heading, column) - heading.begin());
-    return bad_input("{} has {} columns '{}'; there must be one. Its heading is: {}.", name, count, column,
-                     fmt::join(heading, ", "));
+    return bad_input("{} has {} columns '{}'; there must be one. Its heading is: {}.", name, count, shown(column),
+                     shown(fmt::format("{}", fmt::join(heading, ", "))));
 }
 
 /// Counters have dotted names, or __; what the compiler says of a kernel comes after them.

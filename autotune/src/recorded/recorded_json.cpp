@@ -3,6 +3,7 @@
 
 #include "recorded_tree.hpp"
 #include "yolk/internal/autotune/surface.hpp"
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/log.hpp"
 
 namespace yolk::autotune {
@@ -76,7 +77,7 @@ Result<double> cost_member(const SortedJson& entry, const Objective& objective, 
     if (measured == nullptr) {
         // Kernel Tuner wrote the failure in place of the time, whatever was searched for.
         if (text_member(entry, "time").ends_with("Config")) return kInvalidCost;
-        return place.wrong(fmt::format("there is no '{}'.", objective.name));
+        return place.wrong(fmt::format("there is no '{}'.", shown(objective.name)));
     }
     if (measured->is_number()) return objective.cost_of(measured->get<double>(), place.text());
     if (measured->is_null()) return kInvalidCost;
@@ -85,15 +86,15 @@ Result<double> cost_member(const SortedJson& entry, const Objective& objective, 
         const double* const number = std::get_if<double>(&value);
         return number == nullptr ? kInvalidCost : objective.cost_of(*number, place.text());
     }
-    return place.wrong(fmt::format("'{}' is {}, but a number or the name of a failure is expected.", objective.name,
-                                   measured->type_name()));
+    return place.wrong(fmt::format("'{}' is {}, but a number or the name of a failure is expected.",
+                                   shown(objective.name), measured->type_name()));
 }
 
 Result<void> append_named(Records& records, const SortedJson& values, double cost, const RecordPlace& place) {
     std::vector<Value> row;
     for (const std::string& name : records.names) {
         const SortedJson* const value = member(values, name);
-        if (value == nullptr) return place.wrong(fmt::format("there is no value of parameter '{}'.", name));
+        if (value == nullptr) return place.wrong(fmt::format("there is no value of parameter '{}'.", shown(name)));
         row.push_back(recorded_value(*value));
     }
     records.rows.push_back(std::move(row));

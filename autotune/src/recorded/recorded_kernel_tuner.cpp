@@ -10,6 +10,7 @@
 
 #include "recorded_tree.hpp"
 #include "yolk/internal/autotune/surface.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -102,7 +103,8 @@ Result<std::vector<std::string>> flat_parameters(const SortedJson& file, std::st
     return bad_input(
         "{} is a flat list, which does not say what its parameters are; {} may have been measured, and would tell a "
         "search the answer. Name all parameters: --parameters {}.",
-        name, fmt::join(doubtful, ", "), names.empty() ? "NAMES..." : fmt::format("{}", fmt::join(names, " ")));
+        name, shown(fmt::format("{}", fmt::join(doubtful, ", "))),
+        names.empty() ? "NAMES..." : shown(fmt::format("{}", fmt::join(names, " "))));
 }
 
 }  // namespace
@@ -151,7 +153,8 @@ Result<Records> parse_flat(const SortedJson& file, std::string_view name, const 
             if (options.parameters.empty() && !file.front().contains(key) && key != "__error__" &&
                 key != objective.name) {
                 return place.wrong(fmt::format(
-                    "it has '{}', which the first entry has not. Name all parameters: --parameters NAMES...", key));
+                    "it has '{}', which the first entry has not. Name all parameters: --parameters NAMES...",
+                    shown(key)));
             }
         }
     }

@@ -8,6 +8,7 @@
 
 #include "recorded_tree.hpp"
 #include "yolk/internal/autotune/surface.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -37,7 +38,7 @@ Result<double> t4_cost(const SortedJson& entry, const Objective& objective, cons
     const SortedJson* const runtimes = times == nullptr ? nullptr : member(*times, "runtimes");
     if (objective.name != "time" || runtimes == nullptr || !runtimes->is_array() || runtimes->empty()) {
         return place.wrong(fmt::format("it is correct, but has no measurement of its objective '{}' and no runtimes.",
-                                       objective.name));
+                                       shown(objective.name)));
     }
     double sum = 0.0;
     for (const SortedJson& runtime : *runtimes) sum += runtime.is_number() ? runtime.get<double>() : kInvalidCost;
@@ -67,7 +68,7 @@ Result<SortedJson> ktt_values(const SortedJson& entry, const RecordPlace& place)
         if (value == nullptr || parameter.empty())
             return place.wrong("its 'Configuration' has a pair without a 'Name' or a 'Value'.");
         if (!values.emplace(parameter, *value).second)
-            return place.wrong(fmt::format("its 'Configuration' has '{}' twice.", parameter));
+            return place.wrong(fmt::format("its 'Configuration' has '{}' twice.", shown(parameter)));
     }
     return values;
 }

@@ -7,8 +7,8 @@
 #include <map>
 #include <new>
 
-#include "gzip.hpp"
 #include "recorded_formats.hpp"
+#include "yolk/internal/autotune/inflate.hpp"
 #include "yolk/internal/autotune/race.hpp"
 #include "yolk/internal/autotune/surface.hpp"
 #include "yolk/internal/core/file.hpp"
@@ -73,7 +73,7 @@ Result<RecordedSurface> read_surface(const std::filesystem::path& path, const Re
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kLimitBytes));
     const std::string name = fmt::format("'{}'", shown(path));
     if (is_gzip(bytes)) {
-        YOLK_TRY(const std::string text, gunzip(bytes, kLimitBytes, name));
+        YOLK_TRY(const std::string text, inflate(bytes, Packing::Gzip, kLimitBytes, name));
         return RecordedSurface::parse(text, name, options);
     }
     return RecordedSurface::parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, name, options);

@@ -9,6 +9,7 @@
 
 #include "recorded_formats.hpp"
 #include "yolk/internal/autotune/surface.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -67,7 +68,7 @@ Result<Objective> objective_of(std::string_view text, std::string_view file) {
         return bad_input(
             "{} is to be searched for '{}', and whether more of that is better is not known. Say --objective max:{} or "
             "min:{}.",
-            file, objective.name, objective.name, objective.name);
+            file, shown(objective.name), objective.name, objective.name);
     }
     objective.is_maximised = *known;
     return objective;

@@ -137,7 +137,7 @@ Result<std::string> recording_text(const TuningSpace& space, const std::vector<T
         return bad_input(
             "A knob is named '{}', as is what Kernel Tuner's format has of a measurement. Record as T4: NAME.t4.json. "
             "The table has the measurements.",
-            name);
+            shown(name));
     }
     const std::map<Configuration, RecordedRow> rows = recorded_rows(space, samples);
     return format == RecordingFormat::T4 ? t4_text(space, rows, device) : kernel_tuner_text(space, rows, device);

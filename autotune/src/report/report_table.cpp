@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "yolk/internal/autotune/report.hpp"
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/oracle/named_problem.hpp"
 
 namespace yolk::autotune {
@@ -47,7 +48,7 @@ void add_all_pipelines(ShapeReport& shape, const ProblemHere& here, const PlanIn
         if (time.values.size() != here.known.space.knobs().size()) continue;
         if (const Result<void> added = add_pipelines(time, here, inspect); !added) {
             shape.notes.push_back(fmt::format("What the compiler makes of the configuration '{}' is not known: {}",
-                                              time.name, added.error().message));
+                                              shown(time.name), added.error().message));
         }
     }
 }

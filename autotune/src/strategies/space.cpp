@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -30,26 +31,26 @@ double unevenness(const std::vector<double>& points) {
 Result<void> check_parameter(const Parameter& parameter) {
     if (parameter.name.empty()) return bad_input("A parameter of the space has no name.");
     if (parameter.values.empty() || parameter.values.size() > kLargestDomain) {
-        return bad_input("Parameter '{}' has {} values; 1 to {} are allowed.", parameter.name, parameter.values.size(),
-                         kLargestDomain);
+        return bad_input("Parameter '{}' has {} values; 1 to {} are allowed.", shown(parameter.name),
+                         parameter.values.size(), kLargestDomain);
     }
     if (parameter.scale == Scale::Categorical) {
         const std::set<Value> different(parameter.values.begin(), parameter.values.end());
         if (different.size() == parameter.values.size()) return {};
-        return bad_input("Parameter '{}' has a value twice; each may occur once.", parameter.name);
+        return bad_input("Parameter '{}' has a value twice; each may occur once.", shown(parameter.name));
     }
     for (std::size_t i = 0; i < parameter.values.size(); ++i) {
         const double* const number = std::get_if<double>(&parameter.values[i]);
         if (number == nullptr || !std::isfinite(*number)) {
             return bad_input("Value '{}' of parameter '{}' is not a finite number; make the parameter categorical.",
-                             to_text(parameter.values[i]), parameter.name);
+                             to_text(parameter.values[i]), shown(parameter.name));
         }
         if (parameter.scale == Scale::Log && *number <= 0.0) {
             return bad_input("Value {} of parameter '{}' is not above 0, as a logarithmic scale demands.", *number,
-                             parameter.name);
+                             shown(parameter.name));
         }
         if (i > 0 && *number <= std::get<double>(parameter.values[i - 1])) {
-            return bad_input("The values of parameter '{}' do not ascend at {}.", parameter.name, *number);
+            return bad_input("The values of parameter '{}' do not ascend at {}.", shown(parameter.name), *number);
         }
     }
     return {};
@@ -101,7 +102,7 @@ Result<Space> Space::make(std::vector<Parameter> parameters, std::vector<Constra
     for (const Parameter& parameter : parameters) {
         YOLK_TRY_VOID(check_parameter(parameter));
         if (!names.insert(parameter.name).second) {
-            return bad_input("Parameter '{}' is there twice; names must differ.", parameter.name);
+            return bad_input("Parameter '{}' is there twice; names must differ.", shown(parameter.name));
         }
         const bool too_many = space.combinations_ >= kMostCombinations / parameter.values.size();
         if (too_many && !is_listed)
@@ -113,8 +114,8 @@ Result<Space> Space::make(std::vector<Parameter> parameters, std::vector<Constra
         std::size_t last = constraints[c].parameters.empty() ? parameters.size() - 1 : 0;
         for (const std::size_t p : constraints[c].parameters) last = std::max(last, p);
         if (last >= parameters.size() || !constraints[c].allows) {
-            return bad_input("Constraint '{}' reads parameter {} of {}, or has no condition.", constraints[c].text,
-                             last, parameters.size());
+            return bad_input("Constraint '{}' reads parameter {} of {}, or has no condition.",
+                             shown(constraints[c].text), last, parameters.size());
         }
         space.checked_at_[last].push_back(c);
     }
@@ -220,7 +221,7 @@ Result<CandidateSet> CandidateSet::of(Space space, std::vector<std::uint16_t> ch
         for (std::size_t p = 0; p < parameters.size(); ++p) {
             if (set[i][p] >= parameters[p].values.size()) {
                 return bad_input("Configuration {} takes value {} of parameter '{}', which has {}.", i, set[i][p],
-                                 parameters[p].name, parameters[p].values.size());
+                                 shown(parameters[p].name), parameters[p].values.size());
             }
         }
         const auto [same, is_new] = set.index_.emplace(set.space_.key(set[i]), i);

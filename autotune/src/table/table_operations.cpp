@@ -46,7 +46,8 @@ Result<std::vector<KeyContent>> user_kernels_with(const TuningFile& file, std::s
         YOLK_TRY(found.emplace_back(), content_of(file, key));
     }
     if (found.empty()) {
-        return bad_input("The table has no kernel of your own with '{}' in its name; its list has their names.", part);
+        return bad_input("The table has no kernel of your own with '{}' in its name; its list has their names.",
+                         shown(part));
     }
     return found;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "posterior_search.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -13,7 +14,8 @@ namespace {
 Result<std::vector<std::optional<std::size_t>>> match(const Space& target, const Space& given,
                                                       const std::string& what) {
     const auto complain = [&](std::string_view who, const std::string& name) {
-        return bad_input("{} is of another space: only {} varies parameter '{}'. Leave it out.", what, who, name);
+        return bad_input("{} is of another space: only {} varies parameter '{}'. Leave it out.", what, who,
+                         shown(name));
     };
     std::vector<std::optional<std::size_t>> places;
     for (const Parameter& parameter : given.parameters()) {

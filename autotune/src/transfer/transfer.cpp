@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/internal/autotune/transfer.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 #include <fmt/format.h>
 
@@ -132,7 +133,8 @@ Result<DevicePrior> make_prior(const CandidateSet& target, std::span<const Recor
     Eigen::MatrixXd known(static_cast<Eigen::Index>(recordings.size()), static_cast<Eigen::Index>(target.size()));
     for (std::size_t d = 0; d < recordings.size(); ++d) {
         const RecordedSurface& recording = recordings[d];
-        const std::string what = fmt::format("The recording of '{}' ({})", recording.device(), recording.kernel());
+        const std::string what =
+            fmt::format("The recording of '{}' ({})", shown(recording.device()), recording.kernel());
         YOLK_TRY(const auto places, matched_candidates(target, recording.candidates(), what));
         bool any = false;
         for (std::size_t c = 0; c < target.size(); ++c) {

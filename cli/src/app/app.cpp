@@ -87,6 +87,11 @@ Option* Option::always() {
     return this;
 }
 std::size_t Option::count() const noexcept { return option_->count(); }
+std::string Option::key() const {
+    const std::string& name = option_->get_name();
+    return name.substr(std::min(name.find_first_not_of('-'), name.size()));
+}
+std::vector<std::string> Option::texts() const { return option_->reduced_results(); }
 std::string Option::name() const { return is_negated_ && is_negated_() ? negated_ : option_->get_name(); }
 
 Condition with(const Option* other) {
@@ -165,6 +170,13 @@ Option* App::option(const std::string& name) const {
     const auto found =
         std::ranges::find_if(options_, [&](const auto& option) { return option->option_->check_name(name); });
     return found->get();
+}
+std::vector<const Option*> App::given() const {
+    std::vector<const Option*> options;
+    for (const auto& option : options_) {
+        if (option->count() > 0) options.push_back(option.get());
+    }
+    return options;
 }
 std::string App::named() const {
     const std::string all = called(*app_);

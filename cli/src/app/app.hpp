@@ -42,6 +42,9 @@ class Option {
     Option* always();
     /// How often it was given.
     [[nodiscard]] std::size_t count() const noexcept;
+    /// Its first name, without dashes, and what was given: of a switch "true" or "false".
+    [[nodiscard]] std::string key() const;
+    [[nodiscard]] std::vector<std::string> texts() const;
     /// As it was given: "--no-antithetic", not the name that it negates.
     [[nodiscard]] std::string name() const;
 
@@ -92,6 +95,7 @@ class App {
     /// The options that `add` adds go with `condition`.
     void group(Condition condition, const std::function<void()>& add);
     [[nodiscard]] Option* option(const std::string& name) const;  ///< an option that is there
+    [[nodiscard]] std::vector<const Option*> given() const;       ///< those that the call gives
     /// The subcommands that the call named, as "tune table list"; empty where it named none.
     [[nodiscard]] std::string named() const;
     /// Whether the call named this subcommand.

@@ -2,8 +2,10 @@
 #include "ranks.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <thread>
 
 #include "output.hpp"
 #include "select_device.hpp"
@@ -11,6 +13,7 @@
 #include "yolk/internal/evolve/ranks.hpp"
 #include "yolk/internal/train/rank_devices.hpp"
 #include "yolk/json.hpp"
+#include "yolk/stop.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -20,10 +23,19 @@ std::unique_ptr<train::Processes>& joined() {
     return processes;
 }
 
-/// Ranks that cannot join fail alike: the first says why.
+/// Ranks that cannot join fail alike, and the first says why.
 bool& is_said_elsewhere() {
     static bool is_said = false;
     return is_said;
+}
+
+/// Builds without MPI ask this. The first rank may be another build, which waits for this one. If not, it has said the
+/// same, and a launcher that ends all ranks when one fails makes a second message needless.
+bool is_ended_by_launcher() {
+    constexpr std::chrono::milliseconds kBetweenLooks{50};
+    constexpr int kLooks = 60;
+    for (int look = 0; look < kLooks && !stop_requested(); ++look) std::this_thread::sleep_for(kBetweenLooks);
+    return stop_requested();
 }
 
 std::string text_of(const ByteVector& bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
@@ -75,7 +87,7 @@ Result<void> join_ranks(const CommonFlags& flags) {
         flags.rank_seconds > 0.0 ? std::chrono::duration<double>(flags.rank_seconds) : train::kRankLimit;
     auto made = train::join_processes(*launch, std::chrono::duration_cast<std::chrono::nanoseconds>(limit));
     if (!made) {
-        is_said_elsewhere() = launch->number != 0;
+        is_said_elsewhere() = launch->number != 0 && (train::has_mpi() || is_ended_by_launcher());
         return std::move(made).error();
     }
     joined() = std::move(made).value();

@@ -76,7 +76,7 @@ struct WantedShape {
 Result<double> parse_share(std::string_view text) {
     YOLK_TRY(const float share, parse_number<float>(text));
     if (share > 0.0F && share <= 1.0F) return share;
-    return bad_input("'{}' is not above 0 and at most 1.", text);
+    return bad_input("'{}' is not above 0 and at most 1.", shown(text));
 }
 
 Condition with_either(const Option* one, const Option* other) {
@@ -98,7 +98,7 @@ Result<void> check_representations(const InspectFlags& flags, const DeviceInfo& 
     return unsupported(
         "--ir needs VK_KHR_pipeline_executable_properties, which the driver of '{}' ({}) does not have. Without --ir "
         "it shows whether each pipeline compiles, and its shared memory.",
-        info.name, driver_text(info));
+        shown(info.name), driver_text(info));
 }
 
 /// What `yolk check` checks. Cases that differ in their inputs alone, which their names say after the shape, are one.

@@ -12,6 +12,7 @@
 #include "output.hpp"
 #include "yolk/internal/autotune/user_kernel.hpp"
 #include "yolk/internal/context/tuning_transfer.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -181,7 +182,7 @@ Result<void> check_sort_column(std::string_view name, std::span<const InspectedR
         for (const PipelineStatistic& statistic : row.executable.statistics) statistics += ", " + statistic.name;
     }
     return bad_input(
-        "--sort is '{}'; there are the columns {}{}{}.", name, sort_columns_text(),
+        "--sort is '{}'; there are the columns {}{}{}.", shown(name), sort_columns_text(),
         statistics.empty() ? "; this driver has no statistics of its own" : ", and the driver's own statistics",
         statistics.empty() ? "" : ": " + statistics.substr(2));
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/json.hpp"
 #include "yolk/log.hpp"
 
@@ -34,12 +35,12 @@ Error foreign_log(const LearningLog& log) {
     return bad_input(
         "'{}' is neither a metrics.jsonl that `yolk train` wrote nor a log of `yolk system NAME optimize "
         "--log`: its first line has the settings of neither.",
-        log.file);
+        shown(log.file));
 }
 
 Error damaged_log(const LearningLog& log, std::size_t line, std::string_view reason) {
     return bad_input("'{}' is damaged: line {} {}. Nothing was drawn; remove that line, or draw another file.",
-                     log.file, line, reason);
+                     shown(log.file), line, reason);
 }
 
 /// From the first line: which kind of log this is, and of what.
@@ -159,24 +160,25 @@ Result<LearningLog> read_learning_log(const std::filesystem::path& path) {
     LearningLog log{.file = path.string()};
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kMaxLogBytes));
     std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (rest.empty()) return bad_input("'{}' is empty; there is nothing to draw.", log.file);
+    if (rest.empty()) return bad_input("'{}' is empty; there is nothing to draw.", shown(log.file));
     const std::optional<std::string_view> first = next_log_line(rest);
     if (!first) return foreign_log(log);
     YOLK_TRY_VOID(read_log_settings(log, parse_json(*first, "the first line").value_or(nullptr)));
     LogReader reader(log);
     std::size_t number = 1;
     for (auto text = next_log_line(rest); text; text = next_log_line(rest)) {
-        const Result<Json> line = parse_json(*text, fmt::format("'{}', line {}", log.file, ++number));
+        const Result<Json> line = parse_json(*text, fmt::format("'{}', line {}", shown(log.file), ++number));
         if (!line)
             return bad_input("{} Nothing was drawn; remove that line, or draw another file.", line.error().message);
         YOLK_TRY_VOID(reader.add(*line, number));
     }
     if (!rest.empty()) {
         log_info(fmt::format("'{}': line {} is incomplete (a run is writing it, or was killed in it) and is left out.",
-                             log.file, number + 1));
+                             shown(log.file), number + 1));
     }
     if (log.points.empty()) {
-        return bad_input("'{}' has settings but no generation yet; draw it after the first generation.", log.file);
+        return bad_input("'{}' has settings but no generation yet; draw it after the first generation.",
+                         shown(log.file));
     }
     return log;
 }

@@ -13,6 +13,7 @@
 #include "learning_plot.hpp"
 #include "output.hpp"
 #include "yolk/internal/core/file.hpp"
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/json.hpp"
 #include "yolk/prompts.hpp"
 
@@ -33,7 +34,7 @@ Result<LearningAxis> learning_axis(std::string_view name) {
     if (name == "generation") return LearningAxis::Generation;
     if (name == "evaluations") return LearningAxis::Evaluations;
     if (name == "seconds") return LearningAxis::Seconds;
-    return bad_input("There is no axis '{}'; there are generation, evaluations and seconds.", name);
+    return bad_input("There is no axis '{}'; there are generation, evaluations and seconds.", shown(name));
 }
 
 bool is_page(const std::string& out) { return std::filesystem::path(out).extension() == ".html"; }
@@ -43,12 +44,14 @@ Result<void> check_picture_path(const std::string& out) {
     const std::filesystem::path path(out);
     if (path.extension() != ".svg" && !is_page(out)) {
         return bad_input(
-            "--out is '{}'; a file name that ends in .svg is needed, or in .html for a page about prompts.", out);
+            "--out is '{}'; a file name that ends in .svg is needed, or in .html for a page about prompts.",
+            shown(out));
     }
     std::error_code code;
     const std::filesystem::file_status status = std::filesystem::status(path, code);
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-        return bad_input("--out '{}' is in the way: it is not a regular file. Move it, or choose another name.", out);
+        return bad_input("--out '{}' is in the way: it is not a regular file. Move it, or choose another name.",
+                         shown(out));
     }
     return {};
 }
@@ -59,7 +62,7 @@ Result<void> check_comparable(const std::vector<LearningLog>& logs) {
         if (log.kind == logs.front().kind && log.name == logs.front().name) continue;
         return bad_input(
             "'{}' is of '{}' and '{}' of '{}', whose scores cannot share an axis. Draw them in two pictures.",
-            logs.front().file, logs.front().name, log.file, log.name);
+            shown(logs.front().file), shown(logs.front().name), shown(log.file), shown(log.name));
     }
     return {};
 }
@@ -68,11 +71,11 @@ Result<void> check_drawable(const std::vector<LearningLog>& logs, LearningAxis a
     for (const LearningLog& log : logs) {
         const bool finite = std::ranges::any_of(
             log.points, [](const LearningPoint& p) { return std::isfinite(p.mean) || std::isfinite(p.policy); });
-        if (!finite) return bad_input("'{}' has no finite score; there is nothing to draw.", log.file);
+        if (!finite) return bad_input("'{}' has no finite score; there is nothing to draw.", shown(log.file));
         if (axis != LearningAxis::Generation && log.points.front().generation != 1) {
             return bad_input(
                 "'{}' begins with generation {}, so what went before cannot be counted. Draw it with --x generation.",
-                log.file, log.points.front().generation);
+                shown(log.file), log.points.front().generation);
         }
     }
     return {};
@@ -100,7 +103,7 @@ Result<int> write_prompt_page(const PlotFlags& flags) {
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(file, kMostPromptBytes));
     YOLK_TRY(const std::vector<hyper::TextRunReport> runs,
              hyper::read_text_log(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
-                                  fmt::format("'{}'", file)));
+                                  fmt::format("'{}'", shown(file))));
     YOLK_TRY_VOID(write_file_atomically(flags.out, hyper::text_report_page(runs, file)));
     std::size_t prompts = 0;
     for (const hyper::TextRunReport& run : runs) prompts += run.candidates.size();

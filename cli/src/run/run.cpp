@@ -4,12 +4,15 @@
 #include <array>
 
 #include "bench_command.hpp"
+#include "bytes_command.hpp"
 #include "check_command.hpp"
 #include "command_line.hpp"
 #include "devices_command.hpp"
 #include "eval_command.hpp"
+#include "init_command.hpp"
 #include "inspect_command.hpp"
 #include "plot_command.hpp"
+#include "predict_command.hpp"
 #include "replay_command.hpp"
 #include "system_command.hpp"
 #include "train_command.hpp"
@@ -20,10 +23,11 @@ namespace yolk::cli {
 int run(int argc, const char* const* argv) {
     App app("Yolk trains systems without backpropagation on any Vulkan device.", "yolk");
     prepare(app);
-    const std::array<Command, 10> commands{add_train_command(app),   add_eval_command(app),    add_replay_command(app),
+    const std::array<Command, 13> commands{add_train_command(app),   add_eval_command(app),    add_replay_command(app),
                                            add_devices_command(app), add_inspect_command(app), add_check_command(app),
                                            add_bench_command(app),   add_tune_command(app),    add_system_command(app),
-                                           add_plot_command(app)};
+                                           add_plot_command(app),    add_predict_command(app), add_init_command(app),
+                                           add_sample_command(app)};
     return parse_and_run(app, argc, argv, commands);
 }
 

@@ -6,13 +6,14 @@
 
 #include "optimize_command.hpp"
 #include "output.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk::cli {
 namespace {
 
 Result<std::string> parse_search(std::string_view name) {
     if (name == "gepa") return std::string(name);
-    return bad_input("There is no prompt search '{}'; there is gepa.", name);
+    return bad_input("There is no prompt search '{}'; there is gepa.", shown(name));
 }
 
 std::string at_most(const std::optional<std::uint64_t>& count, std::string_view what) {

@@ -50,6 +50,7 @@ void print_text(std::string_view text) {
 }
 
 void print_line(std::string_view text) { print_text(printable(text) + '\n'); }
+void print_message(std::string_view message) { print_text(printable_message(message) + '\n'); }
 
 void print_json(const Json& value) { print_text(to_line(value) + '\n'); }
 
@@ -71,7 +72,7 @@ void print_note(std::string_view text) {
 
 void print_error(std::string_view message) {
     std::fflush(stdout);
-    print_note(fmt::format("yolk: error: {}\n", printable(message)));
+    print_note(fmt::format("yolk: error: {}\n", printable_message(message)));
 }
 
 Result<void> finish_output() {
@@ -108,9 +109,10 @@ std::uint32_t terminal_columns() {
     return size.ws_col;
 }
 
-std::string table(const std::vector<std::vector<std::string>>& rows) {
+std::string table(std::vector<std::vector<std::string>> rows) {
     std::vector<std::size_t> widths;
-    for (const auto& row : rows) {
+    for (auto& row : rows) {
+        for (std::string& cell : row) cell = shown(cell);
         widths.resize(std::max(widths.size(), row.size()));
         for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
     }

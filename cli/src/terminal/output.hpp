@@ -21,11 +21,13 @@ void open_standard_streams();
 
 /// To standard output, flushed. Does not fail here: finish_output tells, and a reader that is gone is a request to end.
 void print_text(std::string_view text);
-/// A line to standard output, flushed so that a reader at the other end of a pipe sees it at once.
+/// Text and a newline to standard output, flushed so that a reader at the other end of a pipe sees it at once.
 void print_line(std::string_view text);
+/// One line: where a value has newlines, the further ones are indented.
+void print_message(std::string_view message);
 template <class First, class... Rest>
 void print_line(fmt::format_string<First, Rest...> text, First&& first, Rest&&... rest) {
-    print_line(fmt::format(text, std::forward<First>(first), std::forward<Rest>(rest)...));
+    print_message(fmt::format(text, std::forward<First>(first), std::forward<Rest>(rest)...));
 }
 void print_json(const Json& value);
 /// How a command ended: as JSON, else what `print` prints, or a line. 0, the exit code.
@@ -56,7 +58,7 @@ class StatusLine {
 [[nodiscard]] std::uint32_t terminal_columns();
 
 /// Rows of cells under a heading, columns padded to their widest cell; the last column is not padded.
-[[nodiscard]] std::string table(const std::vector<std::vector<std::string>>& rows);
+[[nodiscard]] std::string table(std::vector<std::vector<std::string>> rows);
 
 [[nodiscard]] std::string bytes_text(std::uint64_t bytes);  ///< "128 MiB", "15.6 GiB"
 [[nodiscard]] std::string rate_text(double per_second);     ///< "1.23 M", "450 k", "12"

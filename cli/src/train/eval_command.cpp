@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "last_run.hpp"
+#include "learn_run.hpp"
 #include "output.hpp"
+#include "program_flags.hpp"
 #include "select_device.hpp"
 #include "yolk/json.hpp"
 #include "yolk/train.hpp"
@@ -16,18 +18,29 @@ namespace {
 struct EvalFlags {
     std::string policy;
     std::string environment;
+    ProgramFlags program;
     std::string devices;  ///< of --devices
     train::EvalOptions options;
+    JudgeFlags judge;  ///< of a model that learned a data set
     CommonFlags common;
 };
 
 Result<int> run_eval(const EvalFlags& flags) {
+    if (is_model(flags.policy)) {
+        JudgeFlags judge = flags.judge;
+        judge.common = flags.common;
+        return run_judge(flags.policy, judge);
+    }
+    if (!flags.judge.data.empty()) return bad_input("--data has no effect here: it goes with the model of a data set.");
     if (flags.options.episodes == 0) return bad_input("--episodes is 0; at least 1 is needed.");
     train::EvalOptions options = flags.options;
     if (!flags.environment.empty()) {
         YOLK_TRY(options.own_environment, load_environment(flags.environment));
     }
     YOLK_TRY(const std::vector<Device> devices, open_devices(flags.devices, flags.common));
+    if (!flags.program.command.empty()) {
+        YOLK_TRY(options.host_environments, start_program(flags.program, flags.options.episodes, 1));
+    }
     const RememberShapes remember(devices);
     YOLK_TRY(const train::EvalOutcome outcome, train::evaluate_policy(devices, flags.policy, options));
     if (flags.common.json) {
@@ -61,12 +74,25 @@ Result<int> run_eval(const EvalFlags& flags) {
 
 Command add_eval_command(App& app) {
     const auto flags = std::make_shared<EvalFlags>();
-    App* command = app.add_subcommand("eval", "Run a saved policy and show its returns");
-    command->add_option("policy", flags->policy, "A policy.safetensors that train saved")
+    App* command =
+        app.add_subcommand("eval", "Run a saved policy and show its returns, or judge a model of a data set");
+    command->add_option("policy", flags->policy, "A policy.safetensors or model.safetensors that train saved")
         ->required()
         ->type_name("POLICY");
     command->add_option("--env", flags->environment, "The environment's file, for a policy that was trained on one")
         ->type_name("FILE");
+    const Option* const data =
+        command->add_option("--data", flags->judge.data,
+                            "Of a data set's model: the rows to judge it by (default: those that "
+                            "its run kept back)");
+    command->group(with(data), [&] {
+        command->add_option("--label", flags->judge.options.label, "Column of the labels (default: the last)");
+        command->add_option("--labels", flags->judge.options.labels, "A file of labels, of a .npy or an IDX file");
+    });
+    add_program_flags(*command, flags->program);
+    add_number(*command, "--max-steps", flags->options.max_steps,
+               "Steps of an episode at most, where the host steps it (default: the environment's own)")
+        ->only(with(command->option("--program")));
     add_device_flag(*command, flags->common);
     add_devices_flag(*command, flags->devices);
     add_number(*command, "--episodes", flags->options.episodes, "Episodes")->default_str("100");

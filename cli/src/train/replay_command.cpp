@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "example_systems.hpp"
+#include "learn_run.hpp"
 #include "output.hpp"
 #include "replay_system.hpp"
 #include "select_device.hpp"
+#include "yolk/bytes.hpp"
 #include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/train/replay.hpp"
 #include "yolk/json.hpp"
@@ -73,9 +75,21 @@ Result<int> replay_policy(const ReplayFlags& flags) {
                          [&] { print_outcome_text(place, *outcome); });
 }
 
+/// Its state alone: what a generation's model is, its own run saves.
+Result<int> replay_byte_model(const ReplayFlags& flags) {
+    if (!flags.out.empty() || flags.on_host || !flags.load.empty())
+        return bad_input(
+            "The log of a byte model is replayed without --out, --host and --load: it gives the state's hash.");
+    YOLK_TRY(const Context context, open_context(flags.common));
+    YOLK_TRY(const std::string hash, train::replay_bytes(context, flags.log, flags.wanted()));
+    return print_outcome(flags.common.json, {{"log", flags.log.string()}, {"task", "bytes"}, {"state_hash", hash}},
+                         [&] { print_line("bytes: state {}", hash); });
+}
+
 /// By its log alone; of a system that is not shipped only its own program knows the parameters.
 Result<int> run_replay(ReplayFlags flags) {
     YOLK_TRY(const train::FoundLog found, train::find_log(flags.log));
+    if (found.is_bytes) return replay_byte_model(flags);
     if (found.system.empty()) {
         if (!flags.load.empty()) {
             return bad_input("--load goes with the log of a search over a system; '{}' is of a policy's training.",
@@ -84,6 +98,8 @@ Result<int> run_replay(ReplayFlags flags) {
         return replay_policy(flags);
     }
     flags.log = found.file;
+    if (found.system == tasks::kLearnedSystem)
+        return replay_learned(flags.log, flags.wanted(), flags.out, flags.common);
     const auto shipped = example_systems();
     const auto system = std::ranges::find(shipped, std::string_view(found.system), &ExampleSystemInfo::name);
     if (system != shipped.end()) return replay_system(task_of(*system), flags);

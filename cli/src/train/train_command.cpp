@@ -5,17 +5,22 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "bytes_command.hpp"
 #include "compile_notice.hpp"
 #include "environment_flag.hpp"
 #include "interrupt.hpp"
 #include "last_run.hpp"
+#include "learn_run.hpp"
 #include "output.hpp"
+#include "program_flags.hpp"
 #include "progress.hpp"
 #include "ranks.hpp"
 #include "select_device.hpp"
+#include "task_kind.hpp"
 #include "train_flags.hpp"
 #include "yolk/internal/evolve/ranks.hpp"
 #include "yolk/json.hpp"
@@ -27,9 +32,13 @@ namespace {
 struct TrainCommandFlags {
     TrainFlags train;
     std::string environment;  ///< of --env
-    std::string devices;      ///< of --devices
+    ProgramFlags program;
+    std::string devices;  ///< of --devices
     CommonFlags common;
     bool keep_going = false;
+    std::vector<std::string> sets;  ///< of --set
+    DataFlags data;
+    const App* app = nullptr;
 };
 
 /// Resident memory of the process, and a discrete GPU's own memory, which is not in it.
@@ -136,20 +145,28 @@ void print_train_outcome(const train::TrainOptions& options, const std::string& 
     if (outcome.policy.empty()) return;
     const std::string policy = outcome.policy.string();
     print_line("saved {}", policy);
-    const std::string file = options.own_environment ? " --env " + shell_quoted(given_task) : std::string();
+    const std::string file = !options.host_environments.empty() ? " --program " + shell_quoted(given_task)
+                             : options.own_environment          ? " --env " + shell_quoted(given_task)
+                                                                : std::string();
     print_line("look at it: {} eval {}{}", command_name(), shell_quoted(policy), file);
     if (outcome.interrupted) print_line("to continue, run the same command with --resume");
 }
 
-/// The task is given in one of two ways.
-Result<train::TrainOptions> resolve_task(const TrainCommandFlags& flags) {
+/// The task is given in one of three ways, or in a file that describes the run.
+Result<train::TrainOptions> resolve_task(const TrainCommandFlags& flags,
+                                         const std::optional<Result<tasks::Configuration>>& described) {
+    if (described) {
+        YOLK_TRY(const tasks::Configuration configuration, *described);
+        return resolve_described(configuration, flags.train.options);
+    }
     TrainFlags found = flags.train;
     std::string& task = found.options.task;
-    if (task.empty() == flags.environment.empty()) {
+    if ((task.empty() ? 0 : 1) + (flags.environment.empty() ? 0 : 1) + (flags.program.command.empty() ? 0 : 1) != 1) {
         return bad_input(
-            "train needs one environment: `train cartpole`, or `train --env FILE` for one of your own (see yolk train "
-            "--help).");
+            "train needs one environment: `train cartpole`, or `train --env FILE` for one of your own, or `train "
+            "--program COMMAND` for one that the host steps (see yolk train --help).");
     }
+    if (!flags.program.command.empty()) return found.options;  // start_task() knows more
     if (task.empty()) task = flags.environment;
     return resolve(found);
 }
@@ -165,14 +182,31 @@ Result<std::vector<Device>> devices_of_run(const TrainCommandFlags& flags, const
     return open_devices_of_rank(flags.devices, flags.common, *ranks());
 }
 
+/// A program is started once the devices are known, and on every rank or on none.
+Result<train::TrainOptions> start_task(const TrainCommandFlags& flags, Result<train::TrainOptions> resolved,
+                                       std::size_t devices) {
+    if (flags.program.command.empty()) return resolved;
+    const std::uint32_t members = flags.train.options.evolution.population;
+    Result<train::HostEnvironments> started = start_program(flags.program, members, devices);
+    Result<train::TrainOptions> made =
+        started ? resolve(flags.train, std::move(started).value()) : Result<train::TrainOptions>(started.error());
+    if (ranks() != nullptr) YOLK_TRY_VOID(evolve::agree(*ranks(), made ? Result<void>() : Result<void>(made.error())));
+    return made;
+}
+
 Result<int> run_train(const TrainCommandFlags& given_flags) {
     YOLK_TRY_VOID(join_ranks(given_flags.common));
     TrainCommandFlags flags = given_flags;
     if (!speaks_for_ranks()) flags.common.quiet = true;
-    Result<train::TrainOptions> resolved = resolve_task(flags);
+    const auto described = describe_run(flags.train.options, *flags.app, flags.sets);
+    if (described && (!*described || (*described)->kind == tasks::RunKind::Data)) {
+        return run_learning(*described,
+                            {.devices = flags.devices, .audit = flags.train.options.audit, .common = flags.common});
+    }
+    Result<train::TrainOptions> resolved = resolve_task(flags, described);
     YOLK_TRY(const std::vector<Device> devices, devices_of_run(flags, resolved));
-    train::TrainOptions options = std::move(resolved).value();
-    options.stop_when_solved = !flags.keep_going;
+    YOLK_TRY(train::TrainOptions options, start_task(flags, std::move(resolved), devices.size()));
+    if (!described) options.stop_when_solved = !flags.keep_going;
     options.audits_alone = flags.devices == "all";  // however many of them could be opened
     const RememberShapes remember(speaks_for_ranks() ? std::span(devices) : std::span<const Device>());
 
@@ -202,7 +236,11 @@ Result<int> run_train(const TrainCommandFlags& given_flags) {
                              outcome->generations, outcome->policy.empty() ? "" : " and was saved as after Ctrl-C"));
 
     if (!speaks_for_ranks()) return 0;
-    const std::string& given = flags.environment.empty() ? flags.train.options.task : flags.environment;
+    if (described) YOLK_TRY_VOID(keep_configuration(**described));
+    const std::string& given = described                        ? (*described)->environment
+                               : !flags.program.command.empty() ? flags.program.command
+                               : flags.environment.empty()      ? flags.train.options.task
+                                                                : flags.environment;
     return print_outcome(flags.common.json, train_outcome_json(options, devices, *outcome),
                          [&] { print_train_outcome(options, given, *outcome); });
 }
@@ -211,14 +249,22 @@ Result<int> run_train(const TrainCommandFlags& given_flags) {
 
 Command add_train_command(App& app) {
     const auto flags = std::make_shared<TrainCommandFlags>();
-    App* command = app.add_subcommand("train", "Train a policy for a task and save it");
+    App* command =
+        app.add_subcommand("train", "Train a policy for an environment, or a network for a data set, and save it");
+    flags->app = command;
     flags->train.options.task.clear();
-    command->add_option("task", flags->train.options.task, "Task: cartpole, or as --env")->type_name("TASK");
+    command
+        ->add_option("task", flags->train.options.task,
+                     "cartpole or as --env; a data set: digits, fashion-mnist, a .csv, .npy, .npz or IDX file, a "
+                     "folder of images; or a yolk.toml that describes the run (see init)")
+        ->type_name("TASK");
     command->add_option("--env", flags->environment, kEnvironmentHelp)->type_name("NAME|FILE");
+    add_program_flags(*command, flags->program);
     add_device_flag(*command, flags->common);
     const Option* const devices = add_devices_flag(*command, flags->devices);
     add_rank_flag(*command, flags->common);
     add_train_flags(*command, flags->train);
+    add_data_flags(*command, flags->data, flags->train.options.task, flags->sets);
     add_number(*command, "--audit", flags->train.options.audit,
                "Share of the members, 0 to 1, that a second device evaluates again; one that computes wrongly is "
                "dropped")
@@ -247,7 +293,8 @@ Command add_train_command(App& app) {
                    "read no log")
         ->only({"goes with an output folder", [flags] { return !flags->train.options.out.empty(); }});
     add_output_flags(*command, flags->common);
-    return {command, [flags] { return run_train(*flags); }};
+    const Command bytes = add_train_bytes_command(*command);
+    return {command, [flags, bytes] { return bytes.app->parsed() ? bytes.run() : run_train(*flags); }};
 }
 
 }  // namespace yolk::cli

@@ -22,4 +22,7 @@ void add_train_flags(App& app, TrainFlags& flags);
 /// Errors: choose_environment's, settings outside their limits.
 [[nodiscard]] Result<train::TrainOptions> resolve(const TrainFlags& flags);
 
+/// The same for environments that the host steps.
+[[nodiscard]] Result<train::TrainOptions> resolve(const TrainFlags& flags, train::HostEnvironments on_host);
+
 }  // namespace yolk::cli

@@ -9,6 +9,7 @@
 
 #include "yolk/internal/autotune/strategy.hpp"
 #include "yolk/internal/context/tuning_file.hpp"
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/json.hpp"
 
 namespace yolk::cli {
@@ -48,7 +49,8 @@ void add_recording_flags(App& app, autotune::RecordingOptions& options) {
         ->type_name("NAMES...");
     const auto read = [&options](const std::string& text) -> Result<void> {
         if (text.empty() || text == "max:" || text == "min:")
-            return bad_input("--objective is '{}', which names nothing; NAME, max:NAME or min:NAME is expected.", text);
+            return bad_input("--objective is '{}', which names nothing; NAME, max:NAME or min:NAME is expected.",
+                             shown(text));
         options.objective = text;
         return {};
     };
@@ -68,7 +70,7 @@ Option* add_strategy_flag(App& app, std::string& strategy) {
 Result<std::string> parse_strategy(std::string_view text) {
     const auto names = autotune::strategy_names();
     if (std::ranges::find(names, text) != names.end()) return std::string(text);
-    return bad_input("There is no strategy '{}'; there are {}.", text, fmt::join(names, ", "));
+    return bad_input("There is no strategy '{}'; there are {}.", shown(text), fmt::join(names, ", "));
 }
 
 Condition with_strategy(const std::string& strategy, std::vector<std::string> names) {
@@ -158,7 +160,7 @@ int say_what_is_kept(const std::filesystem::path& table) {
     print_error(
         fmt::format("Ended by a signal while the host computed what a kernel must give. What was measured before is in "
                     "'{}'.",
-                    table.string()));
+                    shown(table)));
     return 1;
 }
 

@@ -61,7 +61,7 @@ Result<std::vector<RecordedSurface>> read_others(const SurfaceTuning& flags, con
     for (const std::string& path : flags.transfer) {
         YOLK_TRY(RecordedSurface other, RecordedSurface::read(path, flags.recording));
         if (std::ranges::equal(other.costs(), surface.costs())) {
-            log_warning(fmt::format("'{}' is the surface itself and is left out of --transfer.", path));
+            log_warning(fmt::format("'{}' is the surface itself and is left out of --transfer.", shown(path)));
             continue;
         }
         others.push_back(std::move(other));
@@ -187,7 +187,7 @@ void add_gradient_flags(App& app, autotune::StrategySettings& settings) {
         ->default_str("inverse-sqrt");
     const auto read = [&settings](const std::string& text) -> Result<void> {
         YOLK_TRY(const float rate, parse_number<float>(text));
-        if (!(rate > 0.0F)) return bad_input("'{}' is not a learning rate, which is above 0.", text);
+        if (!(rate > 0.0F)) return bad_input("'{}' is not a learning rate, which is above 0.", shown(text));
         settings.learning_rate = double{rate};
         return {};
     };

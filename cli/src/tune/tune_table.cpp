@@ -186,7 +186,7 @@ Result<StoredConfiguration> parse_named_configuration(std::string_view text) {
         const std::size_t sign = part.find('=');
         const auto value = sign == std::string_view::npos ? Result<std::uint32_t>(bad_input(""))
                                                           : parse_number<std::uint32_t>(part.substr(sign + 1));
-        if (!value) return bad_input("'{}' is not knob=value,knob=value.", part);
+        if (!value) return bad_input("'{}' is not knob=value,knob=value.", shown(part));
         named.emplace_back(part.substr(0, sign), *value);
     }
     return named;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <ranges>
 
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/json.hpp"
 
 namespace yolk {
@@ -152,17 +153,17 @@ std::string misfit_text(const TuningSpace& space, const StoredConfiguration& con
         const KnobMeaning meaning = meaning_of(knob.name);
         names.push_back(meaning.name);
         const auto entry = entry_of(configuration, meaning.name);
-        if (entry == configuration.end()) return fmt::format("it says nothing of '{}'", meaning.name);
+        if (entry == configuration.end()) return fmt::format("it says nothing of '{}'", shown(meaning.name));
         const std::optional<std::uint32_t> value = counted(meaning, entry->second);
         if (value && std::ranges::find(knob.values, *value) != knob.values.end()) continue;
         std::vector<std::string> there;
         for (const std::uint32_t each : knob.values) there.push_back(counted_text(meaning, each));
-        return fmt::format("its {} is {}, and the values are {} now", meaning.name, entry->second.text(),
+        return fmt::format("its {} is {}, and the values are {} now", meaning.name, shown(entry->second.text()),
                            fmt::join(there, ", "));
     }
     for (const Entry& entry : configuration) {
         if (std::ranges::find(names, entry.first) == names.end())
-            return fmt::format("there is no '{}' any more", entry.first);
+            return fmt::format("there is no '{}' any more", shown(entry.first));
     }
     const std::optional<Configuration> values = configuration_in(space, configuration);
     if (!values) return "it gives a knob twice";

@@ -54,7 +54,7 @@ struct Database::Busy {
             busy.begun = std::chrono::steady_clock::now();
             busy.notice.emplace(
                 [&busy] {
-                    return fmt::format("the tuning table '{}', which another process has locked,", busy.path.string());
+                    return fmt::format("the tuning table '{}', which another process has locked,", shown(busy.path));
                 },
                 kBusyLimit);
         }

@@ -149,7 +149,7 @@ Result<std::optional<TuningFile>> TuningFile::open_existing(const std::filesyste
     if (state == TableState::Foreign) return foreign_file(path, "another program's database");
     if (state == TableState::OtherVersion) return other_version(database, path);
     if (state == TableState::Damaged && may_only_be_read)
-        return io_error(fmt::format("The tuning table '{}' is damaged, and may only be read.", path.string()), 0);
+        return io_error(fmt::format("The tuning table '{}' is damaged, and may only be read.", shown(path)), 0);
     if (state == TableState::Damaged) {
         database = {};
         YOLK_TRY_VOID(set_aside(path, false));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "yolk/internal/core/memory.hpp"
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/core/utf8.hpp"
 
 namespace yolk {
@@ -145,7 +146,7 @@ class TreeBuilder {
         std::size_t quoted = 0;
         while (quoted < name.size() && quoted < kMostQuoted) quoted += utf8_character_size(name.substr(quoted));
         error_ = bad_input("{} names '{}' twice in one object ({}). Keep one.", what_,
-                           std::string(name.substr(0, quoted)) + (quoted < name.size() ? "..." : ""), place());
+                           shown(std::string(name.substr(0, quoted)) + (quoted < name.size() ? "..." : "")), place());
         return false;
     }
     bool charge(std::size_t bytes) {

@@ -62,6 +62,6 @@ Result<void> check_log_level() {
     return level ? Result<void>() : level.error();
 }
 
-void log(LogLevel level, std::string_view message) { logger().log(to_spdlog(level), "{}", printable(message)); }
+void log(LogLevel level, std::string_view message) { logger().log(to_spdlog(level), "{}", printable_message(message)); }
 
 }  // namespace yolk

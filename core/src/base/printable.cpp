@@ -38,7 +38,8 @@ void append_escape(std::string& out, std::uint32_t code) {
     out += code < 0x80 ? fmt::format("\\x{:02x}", code) : fmt::format("\\u{:04x}", code);
 }
 
-std::string escaped(std::string_view text, bool keep_lines) {
+/// `newline` is what a newline becomes; empty: it is escaped, and tabs are, too.
+std::string escaped(std::string_view text, std::string_view newline) {
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {
@@ -49,7 +50,9 @@ std::string escaped(std::string_view text, bool keep_lines) {
             continue;
         }
         const std::uint32_t code = code_point(text.substr(0, size));
-        if (steers(code) && !(keep_lines && (code == '\n' || code == '\t'))) {
+        if (code == '\n' && !newline.empty()) {
+            out += newline;
+        } else if (steers(code) && !(code == '\t' && !newline.empty())) {
             append_escape(out, code);
         } else {
             out += text.substr(0, size);
@@ -61,10 +64,11 @@ std::string escaped(std::string_view text, bool keep_lines) {
 
 }  // namespace
 
-std::string shown(std::string_view name) { return escaped(name, false); }
-std::string shown(const std::filesystem::path& path) { return escaped(path.native(), false); }
-std::string shown(const std::string& name) { return escaped(name, false); }
-std::string shown(const char* name) { return escaped(name, false); }
-std::string printable(std::string_view message) { return escaped(message, true); }
+std::string shown(std::string_view name) { return escaped(name, {}); }
+std::string shown(const std::filesystem::path& path) { return escaped(path.native(), {}); }
+std::string shown(const std::string& name) { return escaped(name, {}); }
+std::string shown(const char* name) { return escaped(name, {}); }
+std::string printable(std::string_view text) { return escaped(text, "\n"); }
+std::string printable_message(std::string_view message) { return escaped(message, "\n  "); }
 
 }  // namespace yolk

@@ -153,11 +153,11 @@ Result<std::vector<std::byte>> encode_safetensors(const TensorFile& file) {
     std::uint64_t offset = 0;
     for (const StoredTensor& tensor : file.tensors) {
         if (tensor.name == kMetadataKey || header.contains(tensor.name)) {
-            return bad_input("The tensor name '{}' is taken; names must be unique.", tensor.name);
+            return bad_input("The tensor name '{}' is taken; names must be unique.", shown(tensor.name));
         }
         YOLK_TRY(const std::uint64_t elements, Shape(tensor.shape).element_count());
         if (elements != tensor.values.size()) {
-            return bad_input("Tensor '{}' has the shape {}, but {} values.", tensor.name,
+            return bad_input("Tensor '{}' has the shape {}, but {} values.", shown(tensor.name),
                              Shape(tensor.shape).to_string(), tensor.values.size());
         }
         const std::uint64_t end = offset + sizeof(float) * elements;

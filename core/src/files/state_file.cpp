@@ -15,7 +15,7 @@ namespace yolk {
 namespace {
 
 constexpr std::array kStateKinds{&kPolicyKind, &kCheckpointKind, &kSystemKind, &kSearchKind,
-                                 &kRoundsKind, &kGepaKind,       &kAskedKind};
+                                 &kRoundsKind, &kGepaKind,       &kModelKind,  &kAskedKind};
 constexpr std::string_view kFormatKey = "format";
 constexpr std::string_view kWriterKey = "yolk_version";
 constexpr std::string_view kFormatPrefix = "yolk-";
@@ -56,13 +56,13 @@ Error misplaced(const StateName& name, const std::string* writer, const StateKin
     if (name.kind != kind.name) {
         const auto other = std::ranges::find(kStateKinds, std::string_view(name.kind), &StateKind::name);
         const std::string_view title = other == kStateKinds.end() ? "another kind of file" : (*other)->title;
-        return bad_input("{} is {} ('{}'{}), but {} is needed here: {}.", what, title, format, by, kind.title,
+        return bad_input("{} is {} ('{}'{}), but {} is needed here: {}.", what, title, shown(format), by, kind.title,
                          kind.source);
     }
     return bad_input(
         "{} is {} in the format '{}'{}, which {} version of Yolk wrote; this one reads '{}'. Use the Yolk that wrote "
         "it, or {}.",
-        what, kind.title, format, by, name.version > kind.version ? "a later" : "an earlier",
+        what, kind.title, shown(format), by, name.version > kind.version ? "a later" : "an earlier",
         format_of(kind.name, kind.version), kind.anew);
 }
 
@@ -81,7 +81,7 @@ Result<void> check_name(const TensorFile& file, const StateKind& kind, std::stri
     return bad_input(
         "{} has no checksum, which every file of the format '{}' has: it is damaged, or another program wrote it. Such "
         "a program gives the format '{}'.",
-        what, *format, format_of(kind.name, kind.unsealed));
+        what, shown(*format), format_of(kind.name, kind.unsealed));
 }
 
 }  // namespace

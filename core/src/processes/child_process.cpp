@@ -166,7 +166,12 @@ Result<void> Conversation::answer() {
 
 void Conversation::read_errors() {
     // Bounded, so that a child that never stops writing cannot keep us from looking at the clock.
-    for (int i = 0; i < 16 && child_.err.is_open() && read_some(child_.err, run_.error_tail); ++i) {
+    for (int i = 0; i < 16 && child_.err.is_open(); ++i) {
+        const std::size_t before = run_.error_tail.size();
+        if (!read_some(child_.err, run_.error_tail)) break;
+        // Where nobody takes it, it is in the tail.
+        if (program_.passes_errors) [[maybe_unused]]
+            const ssize_t passed = ::write(STDERR_FILENO, &run_.error_tail[before], run_.error_tail.size() - before);
         if (run_.error_tail.size() > kErrorTail) run_.error_tail.erase(0, run_.error_tail.size() - kErrorTail);
     }
 }
@@ -184,8 +189,8 @@ Conversation::End Conversation::talk(const std::stop_token& stop) {
         const std::size_t before = run_.output.size();
         read_output();
         const bool spoke = run_.output.size() > before;
-        if (spoke) heard = Clock::now();
         if (answered_ = answer(); !answered_) return End::Answer;
+        if (spoke) heard = Clock::now();  // after the answer, which is the caller's time
         write_input();
         read_errors();
         if (too_much_) return End::Output;

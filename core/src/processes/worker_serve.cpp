@@ -19,6 +19,9 @@
 namespace yolk {
 namespace {
 
+/// Set before there are threads.
+bool serving = false;
+
 constexpr int kArguments = 7;
 constexpr std::uint64_t kMostRequestBytes = std::uint64_t{64} << 20U;
 
@@ -92,6 +95,8 @@ Result<WorkerMessage> WorkerCall::ask(const WorkerMessage& message) {
     return read_message();
 }
 
+bool is_worker() noexcept { return serving; }
+
 int serve_worker(int argc, char** argv, std::span<const WorkerTask> tasks) {
     const auto task =
         argc != kArguments ? tasks.end() : std::ranges::find(tasks, std::string_view(argv[1]), &WorkerTask::name);
@@ -101,6 +106,7 @@ int serve_worker(int argc, char** argv, std::span<const WorkerTask> tasks) {
             stderr);
         return 2;
     }
+    serving = true;
     take_limits(argv);
     WorkerCall call;
     // Compilers print to standard output; messages have a descriptor of their own.

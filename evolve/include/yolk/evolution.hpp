@@ -218,6 +218,8 @@ struct PoolParts {
     /// Evaluators plan for each number of members: chunks are multiples of a power of two, at most a 64th of the
     /// population, so that there are few.
     bool few_sizes = false;
+    /// Members that evaluators take together at no more cost than fewer: chunks are multiples of it. 0: any.
+    std::uint32_t chunk = 0;
     std::vector<ElementBounds> bounds{};
     bool changing_examples = false;  ///< NotFiniteWatch's
     /// Members have the same returns to the bit on every device, even where the run is fast: its pool may be exact.

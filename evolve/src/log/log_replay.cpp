@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/run_log.hpp"
 
 namespace yolk::evolve {
@@ -10,7 +11,7 @@ Result<void> check_reach(const RunLogReader& log, std::uint32_t from, std::uint3
         return bad_input(
             "'{}' begins after generation {}, but the state to go on from is that after generation {}. Give the state "
             "of a checkpoint from generation {} on.",
-            log.path().string(), first, from, first);
+            shown(log.path()), first, from, first);
     }
     if (to < from) {
         return bad_input(
@@ -20,7 +21,7 @@ Result<void> check_reach(const RunLogReader& log, std::uint32_t from, std::uint3
     }
     if (to > log.generations()) {
         return bad_input("'{}' ends after generation {}; generation {} was asked for. Ask for {} at most.",
-                         log.path().string(), log.generations(), to, log.generations());
+                         shown(log.path()), log.generations(), to, log.generations());
     }
     return {};
 }
@@ -34,7 +35,7 @@ Result<bool> goes_on_from(const RunLogReader& log, std::uint32_t generations, co
     return failed_work(
         "'{}' does not go on from this state: after {} generations it has the state digest {}, and this is {}. The two "
         "are of different runs, or of different versions of Yolk.",
-        log.path().string(), generations, wanted, digest);
+        shown(log.path()), generations, wanted, digest);
 }
 
 Result<std::optional<std::uint32_t>> replay_log(Evolution& run, const RunLogReader& log, std::uint32_t generations,
@@ -54,12 +55,12 @@ Result<std::optional<std::uint32_t>> replay_log(Evolution& run, const RunLogRead
                 return failed_work(
                     "Replaying generation {} of '{}' gives the state digest {}, but the log has {}: the device "
                     "computes wrongly, or another version of Yolk wrote the log. Replay it on another device.",
-                    generation, log.path().string(), digest, logged.digest);
+                    generation, shown(log.path()), digest, logged.digest);
             }
             differs = run.generations();
         }
         if (on_replayed && !on_replayed(run.generations())) {
-            return cancelled("The replay of '{}' was ended after generation {} of {}.", log.path().string(),
+            return cancelled("The replay of '{}' was ended after generation {} of {}.", shown(log.path()),
                              run.generations(), generations);
         }
     }

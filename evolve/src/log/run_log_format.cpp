@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/evolve/state_digest.hpp"
 #include "yolk/json.hpp"
 
@@ -123,7 +124,7 @@ Result<RunLogHeader> decode_header(std::string_view text, std::string_view what)
     const auto settings = json.find("settings");
     if (settings == json.end() || !settings->is_object()) return bad_header(what, "its header has no settings");
     for (const auto& [name, value] : settings->items()) {
-        if (!value.is_string()) return bad_header(what, fmt::format("its setting '{}' is not text", name));
+        if (!value.is_string()) return bad_header(what, fmt::format("its setting '{}' is not text", shown(name)));
         header.settings.emplace_back(name, value.get<std::string>());
     }
     return header;
@@ -152,7 +153,7 @@ Result<std::vector<std::byte>> encode_record(const RunLogHeader& header, std::ui
     RecordHead head{.generation = generation.generation, .summary = generation.shaped.summary};
     if (!generation.digest.empty()) {
         if (!is_digest(generation.digest))
-            return bad_input("The state digest is '{}'; it has 32 hexadecimal digits.", generation.digest);
+            return bad_input("The state digest is '{}'; it has 32 hexadecimal digits.", shown(generation.digest));
         head.flags |= kHasDigest;
         for (const std::size_t half : {0U, 1U})
             head.digest[half] = parse_half(std::string_view(generation.digest).substr(half * 16, 16)).value_or(0);

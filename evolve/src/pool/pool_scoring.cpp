@@ -109,6 +109,10 @@ std::vector<std::byte> PoolEvolution::kept(const MemberRange& members) const {
     return result;
 }
 
+namespace {
+std::uint32_t whole_units(std::uint32_t members, std::uint32_t unit) { return (members + unit - 1) / unit * unit; }
+}  // namespace
+
 MemberRange PoolEvolution::mine() const {
     return team ? team->mine() : MemberRange{.first = 0, .count = options.population};
 }
@@ -122,7 +126,7 @@ PooledWork PoolEvolution::work_of_round() {
     const std::uint32_t coarse = std::min(std::bit_floor(largest), std::bit_floor(mine().count / kFinestShare));
     return {
         .members = mine(),
-        .granularity = parts.few_sizes ? std::max(unit, coarse) : unit,
+        .granularity = std::max(parts.few_sizes ? std::max(unit, coarse) : unit, whole_units(parts.chunk, unit)),
         .largest_chunk = largest,
         .generation = state.generation,
         .evaluate = [this](std::size_t worker, const MemberRange& members) { return score_on_worker(worker, members); },

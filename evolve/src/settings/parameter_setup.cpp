@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/internal/evolve/parameter_setup.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -18,7 +19,7 @@ Result<void> freeze_by_name(std::vector<ParameterDesc>& parameters, const std::s
     if (found == parameters.end()) {
         std::string known;
         for (const ParameterDesc& p : parameters) known += (known.empty() ? "" : ", ") + p.name;
-        return bad_input("There is no parameter '{}' to freeze; there are {}.", name, known);
+        return bad_input("There is no parameter '{}' to freeze; there are {}.", shown(name), known);
     }
     found->perturbation = Perturbation::Frozen;
     return {};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/internal/evolve/setting_reader.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 #include <algorithm>
 
@@ -12,7 +13,7 @@ const std::string* SettingReader::find(std::string_view name) const {
 
 Result<std::string> SettingReader::text(std::string_view name) const {
     const std::string* const found = find(name);
-    if (found == nullptr) return bad_input("{} does not say its '{}'; it cannot be replayed.", what_, name);
+    if (found == nullptr) return bad_input("{} does not say its '{}'; it cannot be replayed.", what_, shown(name));
     return *found;
 }
 
@@ -25,7 +26,7 @@ Result<void> SettingReader::flag(std::string_view name, bool& to) const {
 
 Error SettingReader::wrong(std::string_view name, std::string_view given) const {
     return bad_input("{} has the {} '{}', which this version of Yolk does not know; it cannot be replayed.", what_,
-                     name, given);
+                     name, shown(given));
 }
 
 std::vector<std::string> listed(std::string_view text) {

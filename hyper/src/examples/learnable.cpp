@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/hyper/graph.hpp"
 
 namespace yolk::hyper {
@@ -37,7 +38,7 @@ Result<void> check_learnable(const std::string& system, std::span<const TracedEx
     const std::string what = fmt::format(
         "The output of system '{}' depends on none of the hyperfunctions that are optimized ({}), so every candidate "
         "would have the same reward and nothing could be learned.",
-        system, fmt::join(groups, ", "));
+        shown(system), fmt::join(groups, ", "));
     if (cuts.empty()) return bad_input("{} Let the output be computed from what they return.", what);
     return bad_input("{} The dependence was cut where {}.", what, fmt::join(cuts, ", and where "));
 }

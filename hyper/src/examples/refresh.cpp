@@ -14,6 +14,7 @@
 #include "example_view.hpp"
 #include "graph_queries.hpp"
 #include "operation_lists.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk::hyper::population {
 namespace {
@@ -25,20 +26,20 @@ Result<void> take_inputs(TracedExample& example, const std::map<std::string, Val
         const auto found = inputs.find(key);
         if (found == inputs.end())
             return bad_input("Graph '{}' has the input '{}', which was not given; give all it was traced with.",
-                             graph.name, key);
+                             shown(graph.name), shown(key));
         const ValueType& wanted = graph.variables[id.value].type;
         auto value = conformed(found->second, wanted);
-        if (!value) return std::move(value).error().while_doing(fmt::format("reading input '{}'", key));
+        if (!value) return std::move(value).error().while_doing(fmt::format("reading input '{}'", shown(key)));
         const ValueType given = type_of(*value);
         if (given != wanted) {
-            return bad_input("Input '{}' is {}, but {} was traced; trace the graph again for it.", key,
+            return bad_input("Input '{}' is {}, but {} was traced; trace the graph again for it.", shown(key),
                              with_article(given), with_article(wanted));
         }
         example.values[id.value] = *std::move(value);
     }
     if (inputs.size() == graph.inputs.size()) return {};
     return bad_input("{} inputs were given for graph '{}', which has {}; give those it was traced with.", inputs.size(),
-                     graph.name, graph.inputs.size());
+                     shown(graph.name), graph.inputs.size());
 }
 
 Result<void> evaluate_again(TracedExample& example, std::size_t index) {
@@ -106,7 +107,7 @@ Result<void> refresh(TracedExample& example, const std::map<std::string, Value>&
     YOLK_TRY_VOID(validate(example.graph));
     if (example.values.size() != example.graph.variables.size())
         return bad_input("The trace of graph '{}' has {} values for {} variables; each variable has one.",
-                         example.graph.name, example.values.size(), example.graph.variables.size());
+                         shown(example.graph.name), example.values.size(), example.graph.variables.size());
     return refresh_valid(example, inputs, varying);
 }
 
@@ -117,7 +118,7 @@ Result<void> refresh_valid(TracedExample& example, const std::map<std::string, V
             "The trace of graph '{}' read values past the tracer, so its equations may hold what an input was: {} "
             "Trace "
             "it again for other inputs.",
-            example.graph.name, example.notes.front());
+            shown(example.graph.name), example.notes.front());
     }
     TracedExample fresh{.graph = std::move(example.graph), .values = example.values};
     const auto renew = [&]() -> Result<void> {

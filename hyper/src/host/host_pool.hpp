@@ -87,6 +87,7 @@ struct HostPool::Impl : std::enable_shared_from_this<HostPool::Impl> {
     std::multimap<Clock::time_point, HostJobPtr> delayed;
     std::set<HostAttemptPtr> running;
     std::set<std::pair<Clock::time_point, HostAttemptPtr>> deadlines;
+    Clock::time_point asked_to_stop{};  ///< when a stop request was first seen; the epoch: there is none
     std::map<std::uint64_t, std::thread> workers;
     std::thread keeper;
     std::vector<Delivery> outbox;  ///< results that are final; flush() hands them out
@@ -117,6 +118,8 @@ struct HostPool::Impl : std::enable_shared_from_this<HostPool::Impl> {
     void work_loop(std::uint64_t id);
     void time_loop();
     [[nodiscard]] std::vector<std::stop_source> advance(Clock::time_point now);
+    void give_up_at_stop(Clock::time_point now, std::vector<std::stop_source>& stops);
+    void give_up(const HostAttemptPtr& attempt, Error error, HostOutcome outcome, std::vector<std::stop_source>& stops);
 };
 
 }  // namespace yolk::hyper

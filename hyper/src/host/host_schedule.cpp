@@ -2,10 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <system_error>
 
 #include "host_pool.hpp"
+#include "yolk/internal/hyper/foreign_code.hpp"
+#include "yolk/stop.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -24,9 +27,21 @@ HostOutcome outcome_of(const Result<Value>& result) {
     return error.kind == ErrorKind::Io && error.native == ETIMEDOUT ? HostOutcome::Timeout : HostOutcome::Error;
 }
 
-bool needs_the_time(const HostOptions& options) { return options.timeout.count() > 0 || options.retries > 0; }
+std::atomic<std::chrono::milliseconds> stop_grace{};  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+constexpr std::chrono::milliseconds kBetweenLooks{50};
+
+bool needs_the_time(const HostOptions& options) {
+    return options.timeout.count() > 0 || options.retries > 0 || stop_grace.load().count() > 0;
+}
+
+/// A call that may be given up outlives what its caller has.
+void own_once(HostJob& job) {
+    if (job.owned.empty() && job.owned_text.empty()) own_parameters(job);
+}
 
 }  // namespace
+
+void give_up_host_calls_after(std::chrono::milliseconds grace) noexcept { stop_grace = grace; }
 
 /// Hands out what is final, without the mutex.
 void HostPool::Impl::flush(Lock& lock) {
@@ -129,11 +144,10 @@ HostAttemptPtr HostPool::Impl::begin(const HostJobPtr& job, std::uint64_t worker
     ++job->attempts;
     const std::chrono::milliseconds timeout = job->task.function->options.timeout;
     if (timeout.count() > 0) {
-        const bool owns = !job->owned.empty() || !job->owned_text.empty();
-        if (!owns) own_parameters(*job);
         deadlines.emplace(attempt->begun + timeout, attempt);
-        time.notify_one();
     }
+    if (timeout.count() > 0 || stop_grace.load().count() > 0) own_once(*job);
+    if (timeout.count() > 0 || running.size() == 1) time.notify_one();
     return attempt;
 }
 
@@ -148,7 +162,8 @@ void HostPool::Impl::settle(const HostAttemptPtr& attempt, Result<Value> result,
     --lane->second.running;
     const bool counts = !function.name.empty();
     if (counts) counters[function.name].add(outcome, std::chrono::duration<double>(now - attempt->begun).count());
-    if (!result && !closing && job->attempts <= function.options.retries) {
+    const bool was_ended = !result && result.error().kind == ErrorKind::Cancelled;
+    if (!result && !closing && !was_ended && job->attempts <= function.options.retries) {
         if (counts) ++counters[function.name].retries;
         delayed.emplace(now + retry_delay(function.options, job->attempts, job->number, options.seed), job);
         time.notify_one();
@@ -200,19 +215,50 @@ void HostPool::Impl::work_loop(std::uint64_t id) {
     }
 }
 
+void HostPool::Impl::give_up(const HostAttemptPtr& attempt, Error error, HostOutcome outcome,
+                             std::vector<std::stop_source>& stops) {
+    attempt->abandoned = true;
+    ++abandoned;
+    const auto worker = workers.find(attempt->worker);
+    worker->second.detach();
+    workers.erase(worker);
+    stops.push_back(attempt->stop);
+    settle(attempt, std::move(error), outcome);
+}
+
+void HostPool::Impl::give_up_at_stop(Clock::time_point now, std::vector<std::stop_source>& stops) {
+    const std::chrono::milliseconds grace = stop_grace;
+    if (grace.count() == 0) return;
+    if (!stop_requested()) {
+        asked_to_stop = {};
+        return;
+    }
+    if (asked_to_stop == Clock::time_point{}) asked_to_stop = now;
+    const Error ended{
+        ErrorKind::Cancelled,
+        fmt::format("the work was asked to end; after {} ms calls are waited for no longer.", grace.count())};
+    const std::size_t before = stops.size();
+    const std::set<HostAttemptPtr> all = running;
+    for (const HostAttemptPtr& attempt : all) {
+        if (now - std::max(asked_to_stop, attempt->begun) >= grace) give_up(attempt, ended, HostOutcome::Error, stops);
+    }
+    if (stops.size() == before) return;
+    // Those that wait would block as these did.
+    for (auto& [function, lane] : lanes) {
+        for (const HostJobPtr& job : lane.waiting) outbox.push_back({job, final_error(*job, ended)});
+        lane.waiting.clear();
+    }
+    std::erase_if(lanes, [](const auto& each) { return each.second.running == 0; });
+}
+
 /// What is due: calls past their deadline are given up, delayed jobs wait in their lanes again.
 std::vector<std::stop_source> HostPool::Impl::advance(Clock::time_point now) {
     std::vector<std::stop_source> stops;
     while (!deadlines.empty() && deadlines.begin()->first <= now) {
         const HostAttemptPtr attempt = deadlines.begin()->second;
-        attempt->abandoned = true;
-        ++abandoned;
-        const auto worker = workers.find(attempt->worker);
-        worker->second.detach();
-        workers.erase(worker);
-        stops.push_back(attempt->stop);
-        settle(attempt, timeout_error(attempt->job->task.function->options), HostOutcome::Timeout);
+        give_up(attempt, timeout_error(attempt->job->task.function->options), HostOutcome::Timeout, stops);
     }
+    give_up_at_stop(now, stops);
     while (!delayed.empty() && delayed.begin()->first <= now) {
         const HostJobPtr job = delayed.begin()->second;
         delayed.erase(delayed.begin());
@@ -236,6 +282,7 @@ void HostPool::Impl::time_loop() {
         Clock::time_point next = Clock::time_point::max();
         if (!deadlines.empty()) next = deadlines.begin()->first;
         if (!delayed.empty()) next = std::min(next, delayed.begin()->first);
+        if (!running.empty() && stop_grace.load().count() > 0) next = std::min(next, Clock::now() + kBetweenLooks);
         if (next == Clock::time_point::max()) {
             time.wait(lock);
         } else {

@@ -10,6 +10,7 @@
 
 #include "caught.hpp"
 #include "models_in_force.hpp"
+#include "yolk/internal/hyper/foreign_code.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -106,13 +107,30 @@ UseModels::~UseModels() {
     if (slot != nullptr) slot = ModelLayers(slot->beneath);
 }
 
+CallerScope::CallerScope(std::shared_ptr<void> caller) {
+    ModelLayers& slot = layers_slot();
+    slot = std::make_shared<const ModelLayer>(
+        ModelLayer{.models = {}, .beneath = std::move(slot), .caller = std::move(caller)});
+}
+CallerScope::~CallerScope() {
+    ModelLayers& slot = layers_slot();
+    if (slot != nullptr) slot = ModelLayers(slot->beneath);
+}
+
+std::shared_ptr<void> caller_in_force() {
+    for (const ModelLayer* layer = models_in_force().get(); layer != nullptr; layer = layer->beneath.get()) {
+        if (layer->caller != nullptr) return layer->caller;
+    }
+    return nullptr;
+}
+
 ModelLayers in_force_with(const std::shared_ptr<const Models>& of_system) {
     const auto put = [&](const auto& self, const ModelLayers& layers) -> ModelLayers {
         if (layers == nullptr || layers->of_system)
             return std::make_shared<const ModelLayer>(
                 ModelLayer{.models = *of_system, .of_system = true, .beneath = layers});
         return std::make_shared<const ModelLayer>(
-            ModelLayer{.models = layers->models, .beneath = self(self, layers->beneath)});
+            ModelLayer{.models = layers->models, .beneath = self(self, layers->beneath), .caller = layers->caller});
     };
     return of_system == nullptr ? models_in_force() : put(put, models_in_force());
 }

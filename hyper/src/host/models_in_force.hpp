@@ -16,6 +16,7 @@ struct ModelLayer {
     Models models;
     bool of_system = false;  ///< System::use's, which yields to explicit ones
     std::shared_ptr<const ModelLayer> beneath{};
+    std::shared_ptr<void> caller{};  ///< CallerScope's
 };
 using ModelLayers = std::shared_ptr<const ModelLayer>;  ///< the innermost; null: none
 

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "objective.hpp"
@@ -15,22 +14,15 @@
 #include "scored_example.hpp"
 #include "system_impl.hpp"
 #include "valid_graph.hpp"
-#include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/core/shuffle.hpp"
 
 namespace yolk::hyper {
 
 std::vector<std::uint32_t> draw_examples(std::uint64_t seed, std::uint32_t generation, std::uint32_t of,
                                          std::uint32_t count) {
     const std::uint32_t generations = std::max(1U, of / std::max(1U, count));  // of one pass
-    const NoiseStream stream{.seed = seed, .domain = Domain::Data, .time = generation / generations};
-    std::vector<std::uint32_t> order(of);
-    std::iota(order.begin(), order.end(), 0U);
-    for (std::uint32_t i = of; i-- > 1;) {
-        // The bias of the division is below 2^-32.
-        const PhiloxCounter words = philox_block(stream, i);
-        const std::uint64_t word = (std::uint64_t{words[0]} << 32U) | words[1];
-        std::swap(order[i], order[word % (std::uint64_t{i} + 1)]);
-    }
+    const std::vector<std::uint32_t> order =
+        shuffled({.seed = seed, .domain = Domain::Data, .time = generation / generations}, of);
     const std::uint32_t first = generation % generations * count;
     return {order.begin() + first, order.begin() + std::min(of, first + count)};
 }

@@ -36,7 +36,7 @@ Result<LoggedSearch> logged_search(System& system, std::span<const Example> exam
     }
     YOLK_TRY(const std::string name, settings.text("system"));
     if (name != system.name())
-        return bad_input("{} is of the system '{}'; this one is '{}'.", what, name, system.name());
+        return bad_input("{} is of the system '{}'; this one is '{}'.", what, shown(name), shown(system.name()));
     LoggedSearch search;
     YOLK_TRY(search.options, evolve::options_of(settings));
     YOLK_TRY([[maybe_unused]] const std::vector<TracedExample> traces, system.trace_all(examples));  // registers groups

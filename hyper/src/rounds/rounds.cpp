@@ -186,7 +186,7 @@ Result<void> Rounds::search_texts(bool resumes) {
         return failed_work(
             "The prompt search '{}' scored {} examples and offered no texts with a finite mean, so there is nothing to "
             "keep.",
-            search_->name(), objective.cost().metric_calls);
+            shown(search_->name()), objective.cost().metric_calls);
     }
     stopped_by_caller_ = objective.stopped_by_caller();
     const TextStep& last = objective.last_step();

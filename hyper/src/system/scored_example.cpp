@@ -11,6 +11,7 @@
 #include "evaluation.hpp"
 #include "example_view.hpp"
 #include "graph_copy.hpp"
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/hyper/control.hpp"
 #include "yolk/internal/hyper/operations.hpp"
 
@@ -36,7 +37,7 @@ Result<Graph> reward_graph(const Metric& metric, const ScoredOutputs& scored, co
     auto traced = trace(metric.name, inputs, [&](std::span<const Traced> values) {
         return TracedValues{metric.traced(values[0], values[1])};
     });
-    if (!traced) return std::move(traced).error().while_doing(fmt::format("tracing metric '{}'", metric.name));
+    if (!traced) return std::move(traced).error().while_doing(fmt::format("tracing metric '{}'", shown(metric.name)));
     return scored.names.empty() ? traced : of_fields(*traced, scored);
 }
 
@@ -46,7 +47,7 @@ Result<Atom> as_reward(const Metric& metric, GraphBuilder& builder, const Atom& 
     if (type.kind == ValueKind::Number || type.kind == ValueKind::Integer)
         return builder.apply("multiply", {given, Value(Tensor::vector({1.0F}))});
     if (type.kind != ValueKind::Tensor || type.shape.element_count().value_or(0) != 1) {
-        return bad_input("Metric '{}' gives {}; a reward is a number or a tensor of one element.", metric.name,
+        return bad_input("Metric '{}' gives {}; a reward is a number or a tensor of one element.", shown(metric.name),
                          to_string(type));
     }
     if (type.shape == Shape{1}) return given;
@@ -84,14 +85,14 @@ Result<ScoredOutputs> scored_outputs(const Graph& graph, const Metric& metric) {
         const std::string name = graph.output_names.empty() ? fmt::format("{}", i) : graph.output_names[i];
         const ValueType type = type_of(graph, graph.outputs[i]);
         if (name == metric.field) return ScoredOutputs{.outputs = {i}, .type = type};
-        names += fmt::format("{}'{}'", names.empty() ? "" : ", ", name);
+        names += fmt::format("{}'{}'", names.empty() ? "" : ", ", shown(name));
         all.outputs.push_back(i);
         all.names.push_back(name);
         all.type.fields.emplace_back(name, type);
     }
     if (metric.field.empty()) return all;
-    return bad_input("Metric '{}' scores the output '{}' of a system that has {}. Name one of them.", metric.name,
-                     metric.field, names.empty() ? "one output, without a name" : names);
+    return bad_input("Metric '{}' scores the output '{}' of a system that has {}. Name one of them.",
+                     shown(metric.name), shown(metric.field), names.empty() ? "one output, without a name" : names);
 }
 
 Result<TracedExample> scored_example(const TracedExample& example, const Metric& metric, const Value& expected,
@@ -100,7 +101,7 @@ Result<TracedExample> scored_example(const TracedExample& example, const Metric&
         return bad_input(
             "Metric '{}' has no form over traced values, so it has no derivative. Take numeric_distance(), "
             "cross_entropy(), sequence_cross_entropy(), or make one with traced_metric().",
-            metric.name);
+            shown(metric.name));
     }
     const Graph& graph = example.graph;
     YOLK_TRY(const ScoredOutputs given, scored_outputs(graph, metric));

@@ -19,7 +19,8 @@ void each_field(Fields& fields, StateInfo& info) {
 
 Result<void> save_state(const System& system, const std::filesystem::path& path, StateInfo info) {
     for (const auto& [name, score] : info.scores) {
-        if (!std::isfinite(score)) return bad_input("The score '{}' is {}, so the system is not saved.", name, score);
+        if (!std::isfinite(score))
+            return bad_input("The score '{}' is {}, so the system is not saved.", shown(name), score);
     }
     info.system = system.name();
     StateFile file{.fields = FieldWriter::json_of(info)};

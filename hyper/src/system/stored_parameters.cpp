@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/core/utf8.hpp"
 
 namespace yolk::hyper {
@@ -86,17 +87,17 @@ std::vector<std::uint64_t> extents_of(const Shape& shape) { return {shape.extent
 /// What is wrong with a group's tensor or text, or nothing.
 std::string fault_of(const StoredGroup& group) {
     const std::string& name = group.name;
-    if (!group.kind.empty() && group.kind != "text") return fmt::format("'{}' is of an unknown kind", name);
-    if (!group.kind.empty() && group.text == nullptr) return fmt::format("it has no text of '{}'", name);
+    if (!group.kind.empty() && group.kind != "text") return fmt::format("'{}' is of an unknown kind", shown(name));
+    if (!group.kind.empty() && group.text == nullptr) return fmt::format("it has no text of '{}'", shown(name));
     if (!group.kind.empty())
-        return group.values == nullptr ? "" : fmt::format("it has a text and values of '{}'", name);
-    if (group.values == nullptr) return fmt::format("it has no values of '{}'", name);
+        return group.values == nullptr ? "" : fmt::format("it has a text and values of '{}'", shown(name));
+    if (group.values == nullptr) return fmt::format("it has no values of '{}'", shown(name));
     const std::vector<float>& values = group.values->values;
     if (!std::ranges::all_of(values, [](float value) { return std::isfinite(value); }))
-        return fmt::format("a value of '{}' is not finite", name);
+        return fmt::format("a value of '{}' is not finite", shown(name));
     const auto rounds_to = [](double number, float value) { return static_cast<float>(number) == value; };
     if (!group.numbers.empty() && !std::ranges::equal(group.numbers, values, rounds_to))
-        return fmt::format("the numbers of '{}' are not its values", name);
+        return fmt::format("the numbers of '{}' are not its values", shown(name));
     return {};
 }
 
@@ -114,7 +115,7 @@ Result<std::vector<StoredGroup>> read_stored_groups(const StateFile& file, const
     std::set<std::string_view> names;
     for (StoredGroup& group : groups) {
         if (!names.insert(group.name).second)
-            return unreadable_state(kind, what, fmt::format("it names '{}' twice", group.name));
+            return unreadable_state(kind, what, fmt::format("it names '{}' twice", shown(group.name)));
         if (const auto found = tensors.find(group.name); found != tensors.end()) group.values = found->second;
         const auto text = texts.find(text_key(group.name));
         if (!group.kind.empty() && text != texts.end()) group.text = text->second;
@@ -130,12 +131,13 @@ Result<std::vector<StoredGroup>> read_stored_groups(const StateFile& file, const
 std::string misfit_of_field(const ParameterGroup& group, const Field& field, const StoredGroup& stored, std::size_t at,
                             float value) {
     const StoredField& old = stored.fields[at];
-    const std::string label = fmt::format("'{}.{}'", group.spec.name, field.name);
+    const std::string label = shown(fmt::format("'{}.{}'", group.spec.name, field.name));
     if (old.kind != kind_name(field.kind))
-        return fmt::format("{} was '{}' and is '{}'", label, old.kind, kind_name(field.kind));
+        return fmt::format("{} was '{}' and is '{}'", label, shown(old.kind), kind_name(field.kind));
     if (old.choices != field.choices) {
-        return fmt::format("{} chose among [{}] and chooses among [{}]", label, fmt::join(old.choices, ", "),
-                           fmt::join(field.choices, ", "));
+        return fmt::format("{} chose among [{}] and chooses among [{}]", label,
+                           shown(fmt::format("{}", fmt::join(old.choices, ", "))),
+                           shown(fmt::format("{}", fmt::join(field.choices, ", "))));
     }
     const auto number = static_cast<double>(value);
     const double upper = field.kind == FieldKind::Choice    ? static_cast<double>(field.choices.size()) - 1.0
@@ -155,28 +157,29 @@ std::string misfit_of_field(const ParameterGroup& group, const Field& field, con
 void find_misfits(const ParameterGroup& group, const StoredGroup& stored, std::vector<std::string>& misfits) {
     const std::string& name = group.spec.name;
     if (group.spec.is_text != (stored.text != nullptr)) {
-        misfits.push_back(group.spec.is_text ? fmt::format("'{}' had numbers and is a text", name)
-                                             : fmt::format("'{}' was a text and has numbers", name));
+        misfits.push_back(group.spec.is_text ? fmt::format("'{}' had numbers and is a text", shown(name))
+                                             : fmt::format("'{}' was a text and has numbers", shown(name)));
         return;
     }
     if (stored.text != nullptr) {
         if (stored.text->size() > group.spec.most_bytes) {
-            misfits.push_back(fmt::format("'{}' had a text of {} bytes and takes at most {}", name, stored.text->size(),
-                                          group.spec.most_bytes));
+            misfits.push_back(fmt::format("'{}' had a text of {} bytes and takes at most {}", shown(name),
+                                          stored.text->size(), group.spec.most_bytes));
         }
-        if (!is_utf8(*stored.text)) misfits.push_back(fmt::format("the text of '{}' is not UTF-8", name));
+        if (!is_utf8(*stored.text)) misfits.push_back(fmt::format("the text of '{}' is not UTF-8", shown(name)));
         return;
     }
     std::vector<std::string> now, then;
     for (const Field& field : group.spec.fields) now.push_back(field.name);
     for (const StoredField& field : stored.fields) then.push_back(field.name);
     if (now != then) {
-        misfits.push_back(fmt::format("'{}' had the fields [{}] and has [{}]", group.spec.name, fmt::join(then, ", "),
-                                      fmt::join(now, ", ")));
+        misfits.push_back(fmt::format("'{}' had the fields [{}] and has [{}]", shown(group.spec.name),
+                                      shown(fmt::format("{}", fmt::join(then, ", "))),
+                                      shown(fmt::format("{}", fmt::join(now, ", ")))));
         return;
     }
     if (stored.values->shape != extents_of(group.values.shape())) {
-        misfits.push_back(fmt::format("'{}' had the shape {} and has {}", group.spec.name,
+        misfits.push_back(fmt::format("'{}' had the shape {} and has {}", shown(group.spec.name),
                                       Shape(stored.values->shape).to_string(), group.values.shape().to_string()));
         return;
     }
@@ -191,14 +194,14 @@ Result<void> check_fit(const ParameterSet& set, std::span<const StoredGroup> sto
     for (const StoredGroup& group : stored) {
         const ParameterGroup* const now = set.find(group.name);
         if (now == nullptr || !is_stored(*now)) {
-            misfits.push_back(fmt::format("'{}' is not in the system", group.name));
+            misfits.push_back(fmt::format("'{}' is not in the system", shown(group.name)));
         } else {
             find_misfits(*now, group, misfits);
         }
     }
     for (const ParameterGroup& group : set.groups()) {
         if (is_stored(group) && std::ranges::find(stored, group.spec.name, &StoredGroup::name) == stored.end())
-            misfits.push_back(fmt::format("'{}' is not in the file", group.spec.name));
+            misfits.push_back(fmt::format("'{}' is not in the file", shown(group.spec.name)));
     }
     if (misfits.empty()) return {};
     return bad_input("{} no longer fits the system: {}. Nothing was changed.", what, fmt::join(misfits, "; "));
@@ -217,7 +220,7 @@ Result<void> store_parameters(const ParameterSet& set, StateFile& file) {
         }
         const std::span<const float> values = group.values.values();
         if (!std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) {
-            return bad_input("A value of '{}' is not finite, so the system is not saved.", group.spec.name);
+            return bad_input("A value of '{}' is not finite, so the system is not saved.", shown(group.spec.name));
         }
         file.tensors.push_back({.name = group.spec.name,
                                 .shape = extents_of(group.values.shape()),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/internal/hyper/parameters.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +21,9 @@ namespace {
 
 const std::string& name_of(const ParameterGroup& group) { return group.spec.name; }
 
-std::string named(const Field& field) { return field.name.empty() ? "A field" : fmt::format("Field '{}'", field.name); }
+std::string named(const Field& field) {
+    return field.name.empty() ? "A field" : fmt::format("Field '{}'", shown(field.name));
+}
 
 // Distances in coordinates, against the default sigma of .05 and draws of at most 3.25 sigma: noise that does not reach
 // the next value says nothing of it, and the search stands still.
@@ -97,7 +100,7 @@ Result<void> validate(const Field& field) {
 
 Result<void> validate(const ParameterSpec& spec) {
     if (spec.name.empty()) return bad_input("A hyperfunction has no name; give it one.");
-    const std::string who = fmt::format("Hyperfunction '{}'", spec.name);
+    const std::string who = fmt::format("Hyperfunction '{}'", shown(spec.name));
     if (spec.is_text) {
         if (spec.has_numbers() || !spec.fields.empty())
             return bad_input("{} has a text and numbers; give the numbers to a hyperfunction of their own.", who);
@@ -106,7 +109,8 @@ Result<void> validate(const ParameterSpec& spec) {
     }
     if (!spec.fields.empty()) {
         if (auto valid = validate(std::span<const Field>(spec.fields)); !valid)
-            return std::move(valid).error().while_doing(fmt::format("registering hyperfunction '{}'", spec.name));
+            return std::move(valid).error().while_doing(
+                fmt::format("registering hyperfunction '{}'", shown(spec.name)));
         if (spec.shape != Shape{spec.fields.size()})
             return bad_input("{} has {} fields and the shape {}; it must be [{}].", who, spec.fields.size(),
                              spec.shape.to_string(), spec.fields.size());
@@ -127,20 +131,20 @@ Result<void> validate(const ParameterSpec& spec) {
 Result<void> validate_values(const ParameterSpec& spec, const Tensor& values) {
     if (values.shape() != spec.shape) {
         return bad_input("Values {} were given for '{}', which is {} of shape {}.", values.shape().to_string(),
-                         spec.name, described(spec), spec.shape.to_string());
+                         shown(spec.name), described(spec), spec.shape.to_string());
     }
     const std::vector<double> numbers = spec.fields.empty() ? std::vector<double>() : written_numbers(values);
     for (std::size_t i = 0; i < values.values().size(); ++i) {
         const double value = numbers.empty() ? double{values.values()[i]} : numbers[i];
         if (!std::isfinite(values.values()[i]))
-            return bad_input("Value {} of '{}' is {}; parameters are finite.", i, spec.name, value);
+            return bad_input("Value {} of '{}' is {}; parameters are finite.", i, shown(spec.name), value);
         if (spec.fields.empty()) continue;
         const Field& field = spec.fields[i];
         if (!is_inside(field, value))
-            return bad_input("'{}' of '{}' is {}; its bounds are {} to {}.", field.name, spec.name, value, field.lower,
-                             field.upper);
+            return bad_input("'{}' of '{}' is {}; its bounds are {} to {}.", shown(field.name), shown(spec.name), value,
+                             field.lower, field.upper);
         if (field.kind != FieldKind::Real && value != std::round(value))
-            return bad_input("'{}' of '{}' is {}; it is a whole number.", field.name, spec.name, value);
+            return bad_input("'{}' of '{}' is {}; it is a whole number.", shown(field.name), shown(spec.name), value);
     }
     return {};
 }
@@ -148,9 +152,10 @@ Result<void> validate_values(const ParameterSpec& spec, const Tensor& values) {
 Result<void> validate_text(const ParameterSpec& spec, std::string_view text) {
     if (text.size() > spec.most_bytes) {
         return bad_input("A text of {} bytes was given for '{}', which takes at most {} (TextParameter::most_bytes).",
-                         text.size(), spec.name, spec.most_bytes);
+                         text.size(), shown(spec.name), spec.most_bytes);
     }
-    if (!is_utf8(text)) return bad_input("The text that was given for '{}' is not UTF-8. Convert it first.", spec.name);
+    if (!is_utf8(text))
+        return bad_input("The text that was given for '{}' is not UTF-8. Convert it first.", shown(spec.name));
     return {};
 }
 
@@ -171,7 +176,7 @@ Result<void> validate(std::span<const Field> fields) {
         if (fields[i].name.empty()) return bad_input("Field {} has no name.", i);
         for (std::size_t j = 0; j < i; ++j) {
             if (fields[i].name == fields[j].name)
-                return bad_input("Fields {} and {} are both called '{}'.", j, i, fields[i].name);
+                return bad_input("Fields {} and {} are both called '{}'.", j, i, shown(fields[i].name));
         }
         YOLK_TRY_VOID(validate(fields[i]));
     }
@@ -259,7 +264,7 @@ Result<void> ParameterSet::add(ParameterSpec spec, Value first) {
     if (const ParameterGroup* other = find(spec.name)) {
         return bad_input(
             "Two hyperfunctions are called '{}': one is {}, the other {}. Names are unique in a system; rename one.",
-            spec.name, described(other->spec), described(spec));
+            shown(spec.name), described(other->spec), described(spec));
     }
     groups_.push_back({.spec = std::move(spec)});
     ParameterGroup& group = groups_.back();
@@ -280,15 +285,15 @@ const ParameterGroup* ParameterSet::find(std::string_view name) const noexcept {
 Result<ParameterGroup*> ParameterSet::group(std::string_view name) {
     if (const auto found = std::ranges::find(groups_, name, name_of); found != groups_.end()) return &*found;
     const auto known = groups_ | std::views::transform(name_of);
-    return bad_input("There is no hyperfunction '{}'; registered are {}.", name,
-                     known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
+    return bad_input("There is no hyperfunction '{}'; registered are {}.", shown(name),
+                     known.empty() ? "none" : shown(fmt::format("{}", fmt::join(known, ", "))));
 }
 
 Result<void> ParameterSet::set(std::string_view name, Tensor values) {
     YOLK_TRY(ParameterGroup* const known, group(name));
     if (known->spec.is_text) {
         return bad_input("Values {} were given for '{}', which is a text; give it one with set_text().",
-                         values.shape().to_string(), name);
+                         values.shape().to_string(), shown(name));
     }
     YOLK_TRY_VOID(validate_values(known->spec, values));
     known->values = std::move(values);
@@ -298,7 +303,7 @@ Result<void> ParameterSet::set(std::string_view name, Tensor values) {
 Result<void> ParameterSet::set_text(std::string_view name, std::string text) {
     YOLK_TRY(ParameterGroup* const known, group(name));
     if (!known->spec.is_text) {
-        return bad_input("A text was given for '{}', which is {}; give it numbers with set().", name,
+        return bad_input("A text was given for '{}', which is {}; give it numbers with set().", shown(name),
                          described(known->spec));
     }
     YOLK_TRY_VOID(validate_text(known->spec, text));
@@ -309,7 +314,8 @@ Result<void> ParameterSet::set_text(std::string_view name, std::string text) {
 Result<void> ParameterSet::set_value(std::string_view name, Value value) {
     if (const std::string* text = value.text()) return set_text(name, *text);
     if (const Tensor* values = value.tensor()) return set(name, *values);
-    return bad_input("{} was given for '{}'; parameters are a tensor or a text.", to_string(type_of(value)), name);
+    return bad_input("{} was given for '{}'; parameters are a tensor or a text.", to_string(type_of(value)),
+                     shown(name));
 }
 
 Result<void> ParameterSet::set_optimized(std::string_view name, bool optimize) {

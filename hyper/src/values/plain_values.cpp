@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/internal/hyper/plain_values.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 #include <fmt/format.h>
 
@@ -14,13 +15,14 @@ Error detail::operand_error(std::size_t index, const Value& value, std::string_v
 
 Result<Value> detail::field_from(const Value& record, const std::string& name) {
     const std::string type = to_string(type_of(record));
-    if (record.record() == nullptr) return bad_input("It is {}; a record with a field '{}' is wanted.", type, name);
+    if (record.record() == nullptr)
+        return bad_input("It is {}; a record with a field '{}' is wanted.", type, shown(name));
     if (const Value* field = record.record()->find(name)) return *field;
-    return bad_input("It is {}, which has no field '{}'; that field is wanted.", type, name);
+    return bad_input("It is {}, which has no field '{}'; that field is wanted.", type, shown(name));
 }
 
 Error detail::field_error(Error error, const std::string& name, std::size_t index) {
-    if (!name.empty()) error = std::move(error).while_doing(fmt::format("reading field '{}'", name));
+    if (!name.empty()) error = std::move(error).while_doing(fmt::format("reading field '{}'", shown(name)));
     if (index == kInside) return error;
     return std::move(error).while_doing(fmt::format("reading operand {}", index));
 }

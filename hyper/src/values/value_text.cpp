@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/json.hpp"
 #include "yolk/tensor.hpp"
 
@@ -75,7 +76,7 @@ Result<Value> object_value(const Json& json, std::size_t level) {
     Record::Fields fields;
     for (const auto& [name, field] : json.items()) {
         auto value = value_at(field, level + 1);
-        if (!value) return std::move(value).error().while_doing(fmt::format("reading field '{}'", name));
+        if (!value) return std::move(value).error().while_doing(fmt::format("reading field '{}'", shown(name)));
         fields.emplace_back(name, *std::move(value));
     }
     YOLK_TRY(Record record, Record::create(std::move(fields)));
@@ -102,8 +103,8 @@ Result<Value> value_at(const Json& json, std::size_t level) {
 }
 
 std::string elements_to_string(std::span<const float> values) {
-    const auto shown = values.first(std::min(values.size(), kShownElements));
-    return fmt::format("{}{}", fmt::join(shown, ", "), shown.size() < values.size() ? ", ..." : "");
+    const auto listed = values.first(std::min(values.size(), kShownElements));
+    return fmt::format("{}{}", fmt::join(listed, ", "), listed.size() < values.size() ? ", ..." : "");
 }
 
 /// A number stays one: 3.0 and not 3, which is an integer.

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <string_view>
 
+#include "control_oracles.hpp"
 #include "error_bounds.hpp"
 #include "rollout_oracle.hpp"
 
@@ -19,9 +20,9 @@ struct CartPole {
     static constexpr double kGravity = 9.8, kPoleMass = 0.1, kTotalMass = 1.1, kHalfLength = 0.5, kTimeStep = 0.02;
     static constexpr double kPositionLimit = 2.4, kAngleLimit = 12.0 * std::numbers::pi / 180.0;
 
-    static std::vector<RolloutValue> step(std::span<const float> state, std::uint32_t action) {
+    static std::vector<RolloutValue> step(std::span<const float> state, std::span<const float> action) {
         const double x = state[0], speed = state[1], angle = state[2], spin = state[3];
-        const double force = action == 1 ? 10.0 : -10.0;
+        const double force = action[0] == 1.0F ? 10.0 : -10.0;
         const double sine = std::sin(angle), cosine = std::cos(angle);
         const double push = (force + kPoleMass * kHalfLength * spin * spin * sine) / kTotalMass;
         const double inertia = kHalfLength * (4.0 / 3.0 - kPoleMass * cosine * cosine / kTotalMass);
@@ -57,10 +58,23 @@ struct CartPole {
         }
         return state;
     }
+
+    static std::vector<RolloutValue> observe(std::span<const float> state) {
+        return {{state[0], 0.0}, {state[1], 0.0}, {state[2], 0.0}, {state[3], 0.0}};
+    }
+    static RolloutValue reward(std::span<const float> /*state*/, std::span<const float> /*action*/,
+                               bool /*terminated*/) {
+        return {1.0, 0.0};
+    }
 };
 
-constexpr std::array kOracles{
-    EnvironmentOracle{"cartpole", &CartPole::step, &CartPole::margin, &CartPole::reset, 1.0},
+const std::array kOracles{
+    EnvironmentOracle{"cartpole", &CartPole::step, &CartPole::margin, &CartPole::reset, &CartPole::observe,
+                      &CartPole::reward},
+    acrobot_oracle(),
+    mountain_car_oracle(),
+    mountain_car_continuous_oracle(),
+    pendulum_oracle(),
 };
 
 }  // namespace

@@ -44,15 +44,21 @@ class PolicyOracle {
 /// An environment's physics in double, written apart from its file in shaders/environments.
 struct EnvironmentOracle {
     const char* name;
-    /// The state after one step.
-    std::vector<RolloutValue> (*step)(std::span<const float> state, std::uint32_t action);
+    /// The state after one step. `action`: its index as a float, or the numbers of a continuous one.
+    std::vector<RolloutValue> (*step)(std::span<const float> state, std::span<const float> action);
     /// How far inside its limits a state is: the episode ends where this is negative. In units of the state's
     /// tolerances.
     double (*margin)(std::span<const RolloutValue> state);
     /// The state that four random words give.
     std::vector<RolloutValue> (*reset)(std::span<const std::uint32_t, 4> words);
-    double reward;  ///< of every step
+    std::vector<RolloutValue> (*observe)(std::span<const float> state);
+    /// Of the step from a state; `terminated`: what the step said.
+    RolloutValue (*reward)(std::span<const float> state, std::span<const float> action, bool terminated);
 };
+/// What a continuous environment makes of a policy's outputs.
+[[nodiscard]] std::vector<RolloutValue> continuous_actions(const ActionSpace& space,
+                                                           std::span<const RolloutValue> outputs);
+
 /// nullptr where there is none of that name.
 [[nodiscard]] const EnvironmentOracle* find_environment_oracle(std::string_view name) noexcept;
 

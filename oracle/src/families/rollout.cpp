@@ -130,7 +130,13 @@ void verify_step(CheckReport& report, const std::string& name, const Environment
                  const PolicyOracle& policy, const reference::RolloutStep& step) {
     const std::vector<RolloutValue> outputs = policy.outputs(step.observation);
     verify_rollout_values(report, name + ", outputs", step.outputs, outputs);
-    verify_rollout_action(report, name, step.action, outputs);
+    const ActionSpace space = find_environment(environment.name).value_or(EnvironmentInfo{}).actions;
+    if (space.continuous) {
+        verify_rollout_values(report, name + ", action", step.action, continuous_actions(space, outputs));
+    } else {
+        verify_rollout_action(report, name, static_cast<std::uint32_t>(step.action[0]), outputs);
+    }
+    verify_rollout_values(report, name + ", observation", step.observation, environment.observe(step.state));
     const std::vector<RolloutValue> next = environment.step(step.state, step.action);
     verify_rollout_values(report, name + ", state", step.next_state, next);
     const double margin = environment.margin(next);
@@ -138,7 +144,8 @@ void verify_step(CheckReport& report, const std::string& name, const Environment
         report.fail(fmt::format("{}: the episode {} {:.3g} tolerances inside its limits.", name,
                                 step.terminated ? "ended" : "went on", margin));
     }
-    if (step.reward != environment.reward) report.fail(fmt::format("{}: reward {}.", name, step.reward));
+    const RolloutValue reward = environment.reward(step.state, step.action, step.terminated);
+    verify_rollout_values(report, name + ", reward", {&step.reward, 1}, {&reward, 1});
 }
 
 void verify_episode(CheckReport& report, const std::string& name, const RolloutDesc& desc,
@@ -151,7 +158,7 @@ void verify_episode(CheckReport& report, const std::string& name, const RolloutD
     const std::array words = noise_words_oracle(
         {.seed = kWhen.seed, .domain = Domain::Environment, .pair = episode, .time = kWhen.generation}, 0);
     const std::vector<RolloutValue> start = environment->reset(words);
-    double total = 0.0;
+    float total = 0.0F;
     for (std::size_t i = 0; i < steps.size(); ++i) {
         const std::string step_name = fmt::format("{}, member {}, episode {}, step {}", name, member, episode, i);
         if (i == 0 || steps[i - 1].terminated)

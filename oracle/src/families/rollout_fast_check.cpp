@@ -10,9 +10,10 @@ namespace {
 /// Whether every right computation of class T takes the twin's action.
 bool is_decided(const PolicyOracle& policy, const reference::RolloutStep& step) {
     const std::vector<RolloutValue> outputs = policy.outputs(step.observation);
-    const RolloutValue& chosen = outputs[step.action];
+    const auto action = static_cast<std::size_t>(step.action[0]);
+    const RolloutValue& chosen = outputs[action];
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-        if (i == step.action) continue;
+        if (i == action) continue;
         if (chosen.value - chosen.tolerance <= outputs[i].value + outputs[i].tolerance) return false;
     }
     return true;
@@ -24,14 +25,13 @@ FastRollout fast_rollout(const RolloutDesc& desc, std::span<const float> paramet
                          const RolloutPart& part) {
     FastRollout expected;
     const std::uint32_t members = desc.mean_only ? 1 : desc.members;
-    if (desc.never_stop) {  // each episode goes on to the end, whatever the policy does
-        const EnvironmentOracle* const environment = find_environment_oracle(desc.environment);
-        const double total = environment == nullptr ? 0.0 : environment->reward * desc.max_steps;
-        expected.returns.assign(std::size_t{members} * desc.episodes, {total, 0.0});
+    if (desc.never_stop && desc.environment == "cartpole") {  // each goes on to the end, whatever the policy does
+        expected.returns.assign(std::size_t{members} * desc.episodes, {static_cast<double>(desc.max_steps), 0.0});
         expected.least_evaluations = expected.most_evaluations =
             std::uint64_t{members} * desc.episodes * desc.max_steps;
         return expected;
     }
+    const bool continuous = find_environment(desc.environment).value_or(EnvironmentInfo{}).actions.continuous;
     for (std::uint32_t episode = 0; episode < desc.episodes; ++episode) {
         for (std::uint32_t member = 0; member < members; ++member) {
             const PolicyOracle policy(desc, parameters, when, part.first_member + member);
@@ -41,12 +41,13 @@ FastRollout fast_rollout(const RolloutDesc& desc, std::span<const float> paramet
             bool decided = true;
             for (const reference::RolloutStep& step : steps) {
                 total += static_cast<double>(step.reward);
-                decided = decided && is_decided(policy, step);
+                decided = decided && !continuous && is_decided(policy, step);
             }
-            // An open episode may be as long as it likes; its rewards are those of the twin's steps.
+            // An open episode may be as long as it likes; its rewards are those of the twin's steps. Continuous
+            // actions are never the twin's, so that their returns are held to their size only.
             const double each = total / static_cast<double>(steps.size());
             expected.returns.push_back({total, decided ? 0.0 : each * desc.max_steps});
-            expected.open += decided ? 0 : 1;
+            expected.open += decided || continuous ? 0 : 1;
             expected.least_evaluations += decided ? steps.size() : 1;
             expected.most_evaluations += decided ? steps.size() : desc.max_steps;
         }

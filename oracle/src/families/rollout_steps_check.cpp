@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 #include <utility>
@@ -150,7 +151,7 @@ class RolloutStepsProblem final : public Problem {
         std::uint32_t taken = 0;
         double least = std::numeric_limits<double>::infinity();
         for (std::uint32_t action = 0; action < outputs.size(); ++action) {
-            std::vector<RolloutValue> predicted = environment.step(state, action);
+            std::vector<RolloutValue> predicted = environment.step(state, std::array{static_cast<float>(action)});
             double off = 0.0;
             for (std::size_t word = 0; word < next.size(); ++word)
                 off = std::max(off, std::abs(next[word] - predicted[word].value) / predicted[word].tolerance);

@@ -4,6 +4,7 @@
 // Determinism::Fast the policy's outputs are class T.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,6 +19,17 @@
 
 namespace yolk {
 
+/// A continuous environment's actions have at most so many dimensions.
+inline constexpr std::uint32_t kMaxActionDimensions = 16;
+
+/// How a policy's outputs become an environment's action.
+struct ActionSpace {
+    bool continuous = false;  ///< false: the index of the largest output, the lower one on a tie
+    /// Of a continuous one: true: tanh of each output, false: clipped to [-1, 1]; scaled to [low, high].
+    bool squashed = false;
+    std::array<float, kMaxActionDimensions> low{}, high{};  ///< by output
+};
+
 /// What a host needs to know of an environment; the file shaders/environments/<name>.glsl says the rest.
 struct EnvironmentInfo {
     std::string_view name;
@@ -27,6 +39,7 @@ struct EnvironmentInfo {
     std::uint32_t max_steps = 0;
     float solved_return = 0.0F;  ///< mean return at which the task counts as solved
     float best_return = 0.0F;    ///< no episode can return more
+    ActionSpace actions{};
 };
 [[nodiscard]] std::span<const EnvironmentInfo> environments() noexcept;
 /// Error: unknown name (lists the known ones).

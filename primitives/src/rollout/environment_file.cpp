@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "environments.hpp"
 #include "yolk/internal/abi/rollout.h"
 #include "yolk/internal/core/file.hpp"
 #include "yolk/internal/core/hash.hpp"
@@ -75,7 +76,8 @@ Result<std::shared_ptr<const LoadedEnvironment>> load_environment(const std::fil
                      .state_words = facts.state_words,
                      .max_steps = facts.max_steps,
                      .solved_return = facts.solved_return,
-                     .best_return = facts.best_return};
+                     .best_return = facts.best_return,
+                     .actions = action_space(facts.actions)};
     return std::shared_ptr<const LoadedEnvironment>(loaded);
 }
 

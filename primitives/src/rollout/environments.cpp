@@ -18,7 +18,8 @@ namespace {
                     .state_words = static_cast<std::uint32_t>(sizeof(exact::environment::State) / 4), \
                     .max_steps = exact::environment::kMaxSteps,                                       \
                     .solved_return = exact::exact_from_bits(exact::environment::kSolvedReturn),       \
-                    .best_return = exact::exact_from_bits(exact::environment::kBestReturn)},
+                    .best_return = exact::exact_from_bits(exact::environment::kBestReturn),           \
+                    .actions = action_space(exact::environment::kActions)},
 #define YOLK_KERNEL_ROW(environment, looped, unrolled, packed, looped_fast, unrolled_fast, packed_fast) \
     BuiltInKernels{{&kernels::looped, &kernels::unrolled, &kernels::packed},                            \
                    {&kernels::looped_fast, &kernels::unrolled_fast, &kernels::packed_fast}},

@@ -2,11 +2,22 @@
 // The registry of environments with their kernels, from the generated yolk/internal/shaders/environments.hpp.
 #pragma once
 
+#include "yolk/exact/environment_prelude.h"
 #include "yolk/internal/shaders/catalogue.hpp"
 #include "yolk/result.hpp"
 #include "yolk/rollout.hpp"
 
 namespace yolk {
+
+[[nodiscard]] constexpr ActionSpace action_space(const exact::EnvironmentActions& actions) noexcept {
+    static_assert(kMaxActionDimensions == exact::kMaxContinuousActions);
+    ActionSpace space{.continuous = actions.continuous, .squashed = actions.squashed};
+    for (std::size_t i = 0; i < kMaxActionDimensions; ++i) {
+        space.low[i] = actions.low[i];
+        space.high[i] = actions.high[i];
+    }
+    return space;
+}
 
 /// The forms of one environment's kernel.
 struct RolloutKernels {

@@ -15,6 +15,7 @@
 #include "yolk/exact/exact_math.h"
 #include "yolk/internal/core/noise.hpp"
 #include "yolk/internal/core/shape.hpp"
+#include "yolk/internal/runtime/foreign_pipeline.hpp"
 
 namespace yolk {
 
@@ -84,7 +85,10 @@ Result<PipelinesOf<RolloutDesc>> build_rollout(const Device& device, const Rollo
     YOLK_TRY(const std::uint64_t loops, loop_budget(device));
     YOLK_TRY(layout.steps_per_dispatch,
              rollout_steps_per_dispatch(layout, {.loops = loops, .workgroup_cost = device.max_workgroup_cost()}));
-    YOLK_TRY(made->pipeline, device.pipeline(rollout_kernel(layout), rollout_constants(layout)));
+    const Kernel<abi_ro::Params>& kernel = rollout_kernel(layout);
+    const std::vector<SpecConstant> constants = rollout_constants(layout);
+    if (desc.own_environment != nullptr) YOLK_TRY_VOID(try_foreign_pipeline(device, kernel, constants));
+    YOLK_TRY(made->pipeline, device.pipeline(kernel, constants));
     made->scratch = slots_needed(device, layout);
     return PipelinesOf<RolloutDesc>(std::move(made));
 }

@@ -20,7 +20,7 @@ namespace yolk::python {
 namespace {
 
 /// The process that has opened a device; 0: none has.
-std::atomic<pid_t> opened_by{0};
+std::atomic<pid_t> opened_by{0};  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// One of the machine's, whether it can be used or not.
 struct ListedDevice {

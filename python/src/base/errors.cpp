@@ -3,6 +3,8 @@
 
 #include <typeinfo>
 
+#include "base/words.hpp"
+
 namespace yolk::python {
 
 const char* class_of(ErrorKind kind) noexcept {
@@ -25,7 +27,7 @@ void translate_errors() {
             std::rethrow_exception(thrown);
         } catch (const Raised& raised) {
             const nb::object type = nb::module_::import_("yolk.errors").attr(class_of(raised.error().kind));
-            PyErr_SetString(type.ptr(), raised.error().message.c_str());
+            PyErr_SetString(type.ptr(), in_python(raised.error().message).c_str());
         } catch (const std::bad_cast&) {
             PyErr_SetString(
                 PyExc_TypeError,

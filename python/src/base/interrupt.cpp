@@ -14,11 +14,13 @@
 namespace yolk::python {
 namespace {
 
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): a signal's handler has nothing else
 std::mutex guard;
 std::condition_variable all_ended;
 int alive = 0;               // under guard
 bool ending = false;         // under guard; the interpreter is
 struct sigaction before {};  // written before the handler is installed
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 void ask_to_end(int signal) {
     request_stop();

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 #include <limits>
-#include <ranges>
+#include <string>
 
 namespace yolk::python {
 namespace {
@@ -121,8 +121,9 @@ void set_fields(const Fields& fields, const nb::dict& given) {
         const std::string name = text("The name of a setting", key);
         const auto field = fields.find(name);
         if (field == fields.end()) {
-            throw Raised(bad_input("There is no setting '{}'; there are {}.", name,
-                                   fmt::format("{}", fmt::join(std::views::keys(fields), ", "))));
+            std::vector<std::string> known;  // std::views::keys is more than clang 14 understands
+            for (const auto& each : fields) known.push_back(each.first);
+            throw Raised(bad_input("There is no setting '{}'; there are {}.", name, fmt::join(known, ", ")));
         }
         field->second(name, value);
     }

@@ -121,7 +121,7 @@ nb::list python_values(const std::vector<h::Value>& values) {
 template <class Work>
 auto run(bool here, Work work) {
     static_cast<void>(take_kept());
-    if (!here) forget_raised();
+    RaisedInside inside;
     std::optional<decltype(work())> result;
     {
         const Interruptible interruptible;
@@ -130,7 +130,7 @@ auto run(bool here, Work work) {
         const h::LoopsHeedStop at_ctrl_c;
         result = work();
     }
-    if (const auto raised = here ? take_kept() : take_raised(); raised && !*result)
+    if (const auto raised = here ? take_kept() : inside.take(); raised && !*result)
         throw nb::python_error(std::move(*raised));
     Interruptible::raise_if_requested();
     return unwrap(std::move(*result));
@@ -174,7 +174,9 @@ class PythonWalk {
         h::Walk walk = unwrap(h::Walk::create(*raw.graph, arguments_of(*raw.graph, inputs, parameters)));
         return std::make_unique<PythonWalk>(raw.graph, std::move(walk));
     }
-    nb::object next() const { return walk_.next() == nullptr ? nb::object(nb::none()) : nb::cast(*walk_.next()); }
+    nb::typed<nb::object, std::optional<h::Equation>> next() const {
+        return nb::cast(walk_.next() == nullptr ? std::nullopt : std::optional(*walk_.next()));
+    }
     nb::list operands() {
         const auto lock = alone();
         check_there("operands()");

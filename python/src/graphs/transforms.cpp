@@ -164,7 +164,7 @@ Atom or_blank(GraphBuilder& builder, const h::Tangent& tangent, const Atom& like
 h::HyperfunctionRules<h::PushRule> push_rules(const nb::dict& given) {
     h::HyperfunctionRules<h::PushRule> rules;
     for (const auto& [key, function] : given) {
-        const std::string name = nb::cast<std::string>(key);
+        const auto name = nb::cast<std::string>(key);
         rules[name] = [rule = Rule(nb::borrow(function), name, "pushforward")](
                           GraphBuilder& builder, const Equation& equation, std::span<const Atom> operands,
                           std::span<const h::Tangent> tangents, std::span<const Atom> results) {
@@ -187,7 +187,7 @@ h::HyperfunctionRules<h::PushRule> push_rules(const nb::dict& given) {
 h::HyperfunctionRules<h::PullRule> pull_rules(const nb::dict& given) {
     h::HyperfunctionRules<h::PullRule> rules;
     for (const auto& [key, function] : given) {
-        const std::string name = nb::cast<std::string>(key);
+        const auto name = nb::cast<std::string>(key);
         rules[name] = [rule = Rule(nb::borrow(function), name, "pullback")](
                           GraphBuilder& builder, const Equation& equation, std::span<const Atom> operands,
                           std::span<const Atom> results, std::span<const h::Tangent> cotangents,

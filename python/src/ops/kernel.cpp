@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/kernel.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
+#include <type_traits>
 #include <utility>
 
 #include "yolk/block_inverse.hpp"
@@ -11,12 +13,15 @@
 #include "yolk/covariance.hpp"
 #include "yolk/cumulative_sum.hpp"
 #include "yolk/elementwise.hpp"
+#include "yolk/es_update.hpp"
+#include "yolk/fitness.hpp"
 #include "yolk/gather.hpp"
 #include "yolk/inverse_sqrt.hpp"
 #include "yolk/matmul.hpp"
 #include "yolk/matmul_i8.hpp"
 #include "yolk/noise.hpp"
 #include "yolk/normalize.hpp"
+#include "yolk/optimizer.hpp"
 #include "yolk/perturbed_linear.hpp"
 #include "yolk/perturbed_vector.hpp"
 #include "yolk/rearrange.hpp"
@@ -34,12 +39,16 @@ void record_bound(const Bound<Desc>& bound, Recorder& recorder, const When& when
         bound.record(recorder);
     } else if constexpr (requires { bound.record(recorder, when.stream); }) {
         bound.record(recorder, when.stream);
+    } else if constexpr (std::is_same_v<Desc, OptimizerDesc>) {
+        bound.record(recorder, when.learning_rate, when.step);
     } else {
-        bound.record(
-            recorder,
-            NoiseContext{
-                .seed = when.stream.seed, .generation = when.generation, .time = when.stream.time, .sigma = when.sigma},
-            when.first_member);
+        const NoiseContext noise{
+            .seed = when.stream.seed, .generation = when.generation, .time = when.stream.time, .sigma = when.sigma};
+        if constexpr (std::is_same_v<Desc, EsUpdateDesc>) {
+            bound.record(recorder, noise, EsUpdateShare{});
+        } else {
+            bound.record(recorder, noise, when.first_member);
+        }
     }
 }
 
@@ -79,6 +88,12 @@ template <class Desc>
 using Setters = std::map<std::string_view, void (*)(Desc&, double)>;
 
 template <class Desc>
+Result<std::shared_ptr<const Kernel>> planned(const Device& device, const Desc& desc) {
+    YOLK_TRY(Plan<Desc> plan, Plan<Desc>::make(device, desc));
+    return std::shared_ptr<const Kernel>(std::make_shared<PlannedKernel<Desc>>(std::move(plan)));
+}
+
+template <class Desc>
 Result<std::shared_ptr<const Kernel>> make(const Device& device, std::string_view fields, const Numbers& numbers,
                                            const Setters<Desc>& setters) {
     YOLK_TRY(Desc desc, operation_of<Desc>().fields.parse(fields));
@@ -87,8 +102,7 @@ Result<std::shared_ptr<const Kernel>> make(const Device& device, std::string_vie
         if (setter == setters.end()) return bad_input("{} has no number '{}'.", operation_of<Desc>().name, name);
         setter->second(desc, value);
     }
-    YOLK_TRY(Plan<Desc> plan, Plan<Desc>::make(device, desc));
-    return std::shared_ptr<const Kernel>(std::make_shared<PlannedKernel<Desc>>(std::move(plan)));
+    return planned(device, desc);
 }
 
 using Maker = Result<std::shared_ptr<const Kernel>> (*)(const Device&, std::string_view, const Numbers&);
@@ -164,6 +178,45 @@ Result<std::shared_ptr<const Kernel>> perturbed(const Device& device, std::strin
     return make<Desc>(device, fields, numbers, {{"parameter", &set<&Desc::parameter>}});
 }
 
+Result<std::shared_ptr<const Kernel>> optimizer(const Device& device, std::string_view fields, const Numbers& numbers) {
+    using Desc = OptimizerDesc;
+    return make<Desc>(
+        device, fields, numbers,
+        {{"beta1", &set<&Desc::beta1>}, {"beta2", &set<&Desc::beta2>}, {"epsilon", &set<&Desc::epsilon>}});
+}
+
+/// "4x3,7".
+Result<ParameterTable> table_of(std::string_view text) {
+    std::vector<ParameterDesc> parameters;
+    while (!text.empty()) {
+        const std::string_view shape = text.substr(0, text.find(','));
+        text.remove_prefix(std::min(text.size(), shape.size() + 1));
+        const std::size_t times = shape.find('x');
+        ParameterDesc parameter{.name = std::to_string(parameters.size())};
+        bool is_read = detail::parse_number(shape.substr(0, times), parameter.rows);
+        if (times == std::string_view::npos) {
+            parameter.perturbation = Perturbation::Vector;
+        } else {
+            is_read = is_read && detail::parse_number(shape.substr(times + 1), parameter.columns);
+        }
+        if (!is_read) return bad_input("'{}' is no shape; [rows, columns] or [size] is needed.", shape);
+        parameters.push_back(std::move(parameter));
+    }
+    return ParameterTable::create(std::move(parameters));
+}
+
+Result<std::shared_ptr<const Kernel>> es_update(const Device& device, std::string_view fields,
+                                                const Numbers& /*numbers*/) {
+    constexpr std::string_view kTable = "table=";
+    if (!fields.starts_with(kTable)) return bad_input("es_update needs its shapes first: table=4x3,7.");
+    fields.remove_prefix(kTable.size());
+    const std::string_view shapes = fields.substr(0, fields.find(' '));
+    fields.remove_prefix(std::min(fields.size(), shapes.size() + 1));
+    YOLK_TRY(EsUpdateDesc desc, operation_of<EsUpdateDesc>().fields.parse(fields));
+    YOLK_TRY(desc.parameters, table_of(shapes));
+    return planned(device, desc);
+}
+
 const std::map<std::string_view, Maker>& makers() {
     static const std::map<std::string_view, Maker> kMakers{
         {"block_inverse", &block_inverse},
@@ -172,12 +225,15 @@ const std::map<std::string_view, Maker>& makers() {
         {"covariance", &covariance},
         {"cumulative_sum", &plain<CumulativeSumDesc>},
         {"elementwise", &elementwise},
+        {"es_update", &es_update},
+        {"fitness", &plain<FitnessDesc>},
         {"gather", &plain<GatherDesc>},
         {"inverse_sqrt", &inverse_sqrt},
         {"matmul", &matmul},
         {"matmul_i8", &matmul_i8},
         {"noise", &plain<NoiseDesc>},
         {"normalize", &normalize},
+        {"optimizer", &optimizer},
         {"perturbed_linear", &perturbed<PerturbedLinearDesc>},
         {"perturbed_vector", &perturbed<PerturbedVectorDesc>},
         {"rearrange", &rearrange},

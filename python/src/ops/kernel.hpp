@@ -23,6 +23,8 @@ struct When {
     std::uint32_t generation = 0;
     std::int32_t first_member = 0;
     float sigma = 0.0F;
+    float learning_rate = 0.0F;  ///< of an optimizer
+    std::uint32_t step = 0;      ///< likewise, from 0
 };
 
 /// A plan of some operation. Immutable; the device must outlive it.
@@ -47,8 +49,9 @@ class Kernel {
 /// What the text of a description does not have: {"epsilon", 1e-5}.
 using Numbers = std::map<std::string, double, std::less<>>;
 
-/// `fields`: the description's text, "rows=4 columns=3 log=1". Errors: no such operation, mistakes in the text, a
-/// number that the operation does not have, and those of the plan.
+/// `fields`: the description's text, "rows=4 columns=3 log=1"; of es_update behind "table=4x3,7 ", a matrix [4, 3] and
+/// a vector of 7 with the noise of parameters 0 and 1. Errors: no such operation, mistakes in the text, a number that
+/// the operation does not have, and those of the plan.
 [[nodiscard]] Result<std::shared_ptr<const Kernel>> plan_kernel(const Device& device, std::string_view operation,
                                                                 std::string_view fields, const Numbers& numbers);
 

@@ -71,7 +71,10 @@ Memory upload(const std::shared_ptr<Place>& place, const Bytes& bytes) {
     return {place, without_lock([&] { return place->upload(std::as_bytes(given)); }), given.size()};
 }
 
-nb::object read(const Memory& memory) {
+/// An object, which stubs show as an array.
+using ByteArray = nb::typed<nb::object, nb::ndarray<nb::numpy, std::uint8_t>>;
+
+ByteArray read(const Memory& memory) {
     auto values = std::make_unique<std::uint8_t[]>(std::max<std::size_t>(1, memory.bytes));
     const std::span<std::uint8_t> to(values.get(), memory.bytes);
     const bool done = without_lock([&]() -> Result<bool> {
@@ -82,7 +85,7 @@ nb::object read(const Memory& memory) {
     std::uint8_t* const data = values.release();
     const nb::capsule owner(data, [](void* all) noexcept { delete[] static_cast<std::uint8_t*>(all); });
     const std::size_t size = to.size();
-    return nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(data, 1, &size, owner));
+    return nb::borrow<ByteArray>(nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(data, 1, &size, owner)));
 }
 
 nb::list run(const std::shared_ptr<Place>& place, const std::string& operation, const std::string& fields,
@@ -93,7 +96,7 @@ nb::list run(const std::shared_ptr<Place>& place, const std::string& operation, 
             operands.emplace_back();
             continue;
         }
-        const Memory& memory = nb::cast<const Memory&>(input);
+        const auto& memory = nb::cast<const Memory&>(input);
         if (memory.place != place) throw Raised(bad_input("An array lies on another device than the kernel's."));
         operands.push_back(memory.block);
     }
@@ -106,7 +109,8 @@ nb::list run(const std::shared_ptr<Place>& place, const std::string& operation, 
 }
 
 When when_of(std::uint64_t seed, std::uint32_t parameter, std::uint32_t domain, std::uint32_t pair, std::uint32_t time,
-             std::uint32_t generation, std::int32_t first_member, double sigma) {
+             std::uint32_t generation, std::int32_t first_member, double sigma, double learning_rate,
+             std::uint32_t step) {
     return {.stream = {.seed = seed,
                        .parameter = parameter,
                        .domain = static_cast<Domain>(domain),
@@ -114,7 +118,9 @@ When when_of(std::uint64_t seed, std::uint32_t parameter, std::uint32_t domain, 
                        .time = time},
             .generation = generation,
             .first_member = first_member,
-            .sigma = static_cast<float>(sigma)};
+            .sigma = static_cast<float>(sigma),
+            .learning_rate = static_cast<float>(learning_rate),
+            .step = step};
 }
 
 nb::dict counts_of(const Place& place) {
@@ -135,7 +141,7 @@ void bind_ops(nb::module_& module) {
     nb::class_<When>(module, "When", "The noise that a kernel draws.")
         .def_static("of", &when_of, nb::kw_only(), nb::arg("seed") = 0, nb::arg("parameter") = 0, nb::arg("domain") = 0,
                     nb::arg("pair") = 0, nb::arg("time") = 0, nb::arg("generation") = 0, nb::arg("first_member") = 0,
-                    nb::arg("sigma") = 0.0);
+                    nb::arg("sigma") = 0.0, nb::arg("learning_rate") = 0.0, nb::arg("step") = 0);
     nb::class_<Place>(module, "Place", "A device with the arrays on it.")
         .def_static(
             "of", [](const std::string& request) { return without_lock([&] { return Place::of(request); }); },

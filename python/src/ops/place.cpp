@@ -170,7 +170,7 @@ Result<void> Place::land(std::size_t most_left) {
     while (!flights_.empty()) {
         Flight& first = flights_.front();
         if (flights_.size() > most_left) {
-            const Result<void> ended = context_.dispatcher().wait(first.submission);
+            Result<void> ended = context_.dispatcher().wait(first.submission);
             if (!ended) {
                 lost_ = lost_ || ended.error().kind == ErrorKind::DeviceLost;
                 return ended;

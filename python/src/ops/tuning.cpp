@@ -104,8 +104,9 @@ Fields tuning_fields(autotune::TuneUserKernelOptions& o) {
 }
 
 /// False, or an exception, ends the search; what it raises comes out of tune_kernel.
-auto told(nb::object function) {
-    return [function = keep(std::move(function))](const std::string& /*shape*/, const autotune::LiveProgress& at) {
+auto told(nb::object function, Callback& callback) {
+    return [function = keep(std::move(function)), &callback](const std::string& /*shape*/,
+                                                             const autotune::LiveProgress& at) {
         if (Interruptible::requested()) return false;
         const nb::gil_scoped_acquire acquired;
         try {
@@ -119,7 +120,7 @@ auto told(nb::object function) {
             progress["default_milliseconds"] = at.heuristic_milliseconds;
             return !(*function)(progress).is(nb::bool_(false));
         } catch (nb::python_error& raised) {
-            remember_raised(std::move(raised));
+            callback.remember(std::move(raised));
             return false;
         }
     };
@@ -171,15 +172,15 @@ std::string tune_kernel(const std::string& shader, const std::string& space, con
     if (std::ranges::find(strategies, options.strategy) == strategies.end())
         throw Raised(
             bad_input("There is no strategy '{}'; there are {}.", options.strategy, fmt::join(strategies, ", ")));
-    options.progress = told(std::move(on_progress));
-    forget_raised();
+    Callback callback;
+    options.progress = told(std::move(on_progress), callback);
     std::optional<Result<Json>> result;
     {
         const Interruptible interruptible;
         const nb::gil_scoped_release released;
         result = tune(files, options, table);
     }
-    if (auto raised = take_raised()) throw nb::python_error(std::move(*raised));
+    callback.raise();
     Interruptible::raise_if_requested();
     return unwrap(std::move(*result)).dump();
 }

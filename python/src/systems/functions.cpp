@@ -30,7 +30,7 @@ using h::Traced;
 h::Field field_of(const nb::dict& given) {
     h::Field field;
     field.name = nb::cast<std::string>(given["name"]);
-    const std::string kind = nb::cast<std::string>(given["kind"]);
+    const auto kind = nb::cast<std::string>(given["kind"]);
     field.kind = kind == "integer"   ? h::FieldKind::Integer
                  : kind == "boolean" ? h::FieldKind::Boolean
                  : kind == "choice"  ? h::FieldKind::Choice
@@ -45,7 +45,7 @@ h::Field field_of(const nb::dict& given) {
 
 /// What yolk/_parameters.py says of a hyperfunction's parameters.
 void describe(h::AnyHyperfunction::Parts& parts, const nb::dict& given) {
-    const std::string kind = nb::cast<std::string>(given["kind"]);
+    const auto kind = nb::cast<std::string>(given["kind"]);
     h::ParameterSpec& spec = parts.spec;
     spec.shape = Shape{0};
     if (kind == "weights") {
@@ -147,7 +147,7 @@ h::AnyHyperfunction make_function(const std::string& name, const nb::dict& param
 
 void bind_functions(nb::module_& module) {
     nb::class_<h::AnyHyperfunction> c(module, "Function", "What @yolk.hyperfunction makes.");
-    AtOnce(c).def("call", [](const h::AnyHyperfunction& f, nb::args operands) {
+    AtOnce(c).def("call", [](const h::AnyHyperfunction& f, const nb::args& operands) {
         std::vector<Traced> all;
         for (const nb::handle operand : operands) all.push_back(traced_of(operand));
         return f(std::span<const Traced>(all), python_line());
@@ -165,12 +165,12 @@ void bind_functions(nb::module_& module) {
                          constexpr std::uint64_t kSeed = 1;  // of yolk.System
                          return python_of(is_unset ? h::initial_weights(parts.spec, kSeed) : parts.values);
                      })
-        .def("call_with", [](const h::AnyHyperfunction& f, nb::handle parameters, nb::args operands) {
+        .def("call_with", [](const h::AnyHyperfunction& f, nb::handle parameters, const nb::args& operands) {
             const h::Value values =
                 f.parts().spec.has_parameters() ? value_of(parameters, "The parameters") : h::Value(h::Tensor());
             std::vector<h::Value> all;
             for (const nb::handle operand : operands) all.push_back(value_of(operand, "The operand"));
-            forget_raised();
+            RaisedInside inside;
             std::optional<Result<h::Value>> result;
             {
                 const WithoutLock released;
@@ -178,7 +178,7 @@ void bind_functions(nb::module_& module) {
             }
             if (const auto kept = take_kept(); kept && !*result) throw nb::python_error(std::move(*kept));
             if (!*result)
-                if (auto raised = take_raised()) throw nb::python_error(std::move(*raised));
+                if (auto raised = inside.take()) throw nb::python_error(std::move(*raised));
             return python_of(unwrap(std::move(*result)));
         });
 }

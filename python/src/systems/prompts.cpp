@@ -142,7 +142,7 @@ nb::list messages_of(const chat::Request& request) {
 /// (text, prompt tokens, completion tokens, finish reason), or None where the work was asked to end.
 Result<chat::Answer> answer_of(const nb::object& given) {
     if (given.is_none()) return Error{ErrorKind::Cancelled, "The work was ended while a model was asked."};
-    const nb::tuple parts = nb::cast<nb::tuple>(given);
+    const auto parts = nb::cast<nb::tuple>(given);
     chat::Answer answer;
     answer.content = nb::cast<std::string>(parts[0]);
     answer.usage = {nb::cast<std::uint64_t>(parts[1]), nb::cast<std::uint64_t>(parts[2])};
@@ -236,7 +236,7 @@ class PythonObjective final : public h::TextObjective {
 void search_texts(nb::object object, const nb::dict& gepa, const nb::dict& run) {
     const std::unique_ptr<h::TextSearch> search = h::gepa(gepa_options(gepa));
     PythonObjective objective(std::move(object), run);
-    forget_raised();
+    RaisedInside inside;
     std::optional<Result<void>> made;
     {
         const Interruptible interruptible;
@@ -245,7 +245,7 @@ void search_texts(nb::object object, const nb::dict& gepa, const nb::dict& run) 
     }
     objective.raise_if_stopped();
     Interruptible::raise_if_requested();
-    auto raised = take_raised();
+    auto raised = inside.take();
     if (!*made && raised) raise_from(made->error(), std::move(raised));
     unwrap(std::move(*made));
 }
@@ -272,7 +272,8 @@ h::Traced call_model(const std::vector<std::pair<std::string, nb::object>>& mess
 }  // namespace
 
 h::Model model_of(nb::object model) {
-    return [kept = keep(std::move(model))](const chat::Request& request, std::stop_token) -> Result<chat::Answer> {
+    return [kept = keep(std::move(model))](const chat::Request& request,
+                                           const std::stop_token&) -> Result<chat::Answer> {
         const nb::gil_scoped_acquire acquired;
         const InsideBody inside;
         try {

@@ -17,6 +17,7 @@
 #include "base/errors.hpp"
 #include "base/interrupt.hpp"
 #include "base/options.hpp"
+#include "base/words.hpp"
 #include "graphs/graphs.hpp"
 #include "systems/prompts.hpp"
 #include "tracing/callables.hpp"
@@ -52,17 +53,17 @@ class PythonSystem {
     /// Without the interpreter's lock. An exception of the user's own code comes out as it was raised.
     template <class Work>
     auto run(Work work) {
+        RaisedInside inside;
         auto result = attempt(std::move(work));
         Interruptible::raise_if_requested();
         if (!result)
-            if (auto raised = take_raised()) throw nb::python_error(std::move(*raised));
+            if (auto raised = inside.take()) throw nb::python_error(std::move(*raised));
         return unwrap(std::move(result));
     }
 
-    /// The same, whose errors and the first exception of the user's own code (take_raised) are the caller's to weigh.
+    /// The same, whose errors and the first exception of the user's own code (RaisedInside) are the caller's to weigh.
     template <class Work>
     auto attempt(Work work) {
-        forget_raised();
         std::optional<decltype(work(std::declval<h::System&>()))> result;
         {
             const Interruptible interruptible;
@@ -185,15 +186,16 @@ nb::dict optimize_system(PythonSystem& system, nb::handle examples, const h::Met
             return callback.goes_on([&] { return (*on_step)(from_json(h::to_json(step))); });
         };
     }
+    RaisedInside inside;
     Result<h::OptimizeOutcome> made = system.attempt([&](h::System& s) { return s.optimize(all, judged, options); });
     callback.raise();
     Interruptible::raise_if_requested();
     // A prompt search goes on where an example or a model fails: what fails it is more than the first exception.
-    auto raised = take_raised();
+    auto raised = inside.take();
     if (!made && raised && options.text) raise_from(made.error(), std::move(raised));
     if (!made && raised) throw nb::python_error(std::move(*raised));
     const h::OptimizeOutcome outcome = unwrap(std::move(made));
-    nb::dict found = nb::cast<nb::dict>(from_json(h::to_json(outcome)));
+    auto found = nb::cast<nb::dict>(from_json(h::to_json(outcome)));
     found["fallbacks"] = nb::cast(outcome.fallbacks);
     found["state_hash"] = outcome.state_hash;
     return found;
@@ -229,7 +231,7 @@ nb::dict evaluate_candidates(PythonSystem& system, nb::handle candidates, nb::ha
     result["rewards"] = nb::cast(found.rewards);
     result["fallbacks"] = nb::cast(found.fallbacks);
     nb::list errors;
-    for (const auto& error : found.errors) errors.append(error ? nb::cast(error->message) : nb::none());
+    for (const auto& error : found.errors) errors.append(error ? nb::cast(in_python(error->message)) : nb::none());
     result["errors"] = errors;
     return result;
 }

@@ -3,10 +3,11 @@
 
 #include <nanobind/stl/string.h>
 
-#include <mutex>
+#include <chrono>
 #include <utility>
 
 #include "base/errors.hpp"
+#include "base/words.hpp"
 #include "tracing/at_once.hpp"
 #include "yolk/internal/hyper/foreign_code.hpp"
 
@@ -15,8 +16,16 @@ namespace {
 
 namespace nb = nanobind;
 
-std::mutex raised_guard;
-std::unique_ptr<nb::python_error> first_raised;  // under raised_guard
+/// For what is raised late, by a call that was given up: the slot's exception is dropped on a thread without the lock.
+void drop(std::unique_ptr<nb::python_error> raised) {
+    if (!raised) return;
+    if (Py_IsInitialized() == 0) {
+        static_cast<void>(raised.release());  // the interpreter has taken everything with it
+        return;
+    }
+    const nb::gil_scoped_acquire acquired;
+    raised.reset();
+}
 
 }  // namespace
 
@@ -25,6 +34,8 @@ thread_local bool InsideBody::has_lock_ = false;
 thread_local bool KeptHere::here_ = false;
 
 void let_host_calls_have_the_lock() {
+    // Ctrl-C: a function that blocks is waited for no longer.
+    hyper::give_up_host_calls_after(std::chrono::seconds(3));
     hyper::wait_for_host_calls_through([](const std::function<void()>& wait) {
         if (!InsideBody::has_lock()) return wait();
         const WithoutLock released;
@@ -44,22 +55,25 @@ Kept keep(nb::object object) {
             }};
 }
 
-void remember_raised(nb::python_error&& raised) {
-    const std::scoped_lock lock(raised_guard);
-    if (!first_raised) first_raised = std::make_unique<nb::python_error>(std::move(raised));
+RaisedInside::Slot::~Slot() { drop(std::move(first)); }
+
+std::unique_ptr<nb::python_error> RaisedInside::take() {
+    const std::scoped_lock lock(slot_->guard);
+    return std::move(slot_->first);
 }
 
-void forget_raised() { static_cast<void>(take_raised()); }
-
-std::unique_ptr<nb::python_error> take_raised() {
-    const std::scoped_lock lock(raised_guard);
-    return std::move(first_raised);
+void remember_raised(nb::python_error&& raised) {
+    const auto slot = std::static_pointer_cast<RaisedInside::Slot>(hyper::caller_in_force());
+    if (slot == nullptr) return;
+    const std::scoped_lock lock(slot->guard);
+    if (!slot->first) slot->first = std::make_unique<nb::python_error>(std::move(raised));
 }
 
 void raise_from(const Error& error, std::unique_ptr<nb::python_error> cause) {
     // Ctrl-C and exits are no errors.
     if (!cause->matches(PyExc_Exception)) throw nb::python_error(std::move(*cause));
-    const nb::object exception = nb::module_::import_("yolk.errors").attr(class_of(error.kind))(error.message);
+    const nb::object exception =
+        nb::module_::import_("yolk.errors").attr(class_of(error.kind))(in_python(error.message));
     exception.attr("__cause__") = cause->value();
     PyErr_SetObject(exception.type().ptr(), exception.ptr());
     throw nb::python_error();

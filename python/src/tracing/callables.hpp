@@ -5,10 +5,12 @@
 #include <nanobind/nanobind.h>
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
 #include "base/interrupt.hpp"
+#include "yolk/internal/hyper/foreign_code.hpp"
 #include "yolk/result.hpp"
 
 namespace yolk::python {
@@ -54,12 +56,26 @@ class WithoutLock {
 /// Host calls that a function waits for while it is traced need the lock that its thread has.
 void let_host_calls_have_the_lock();
 
-/// The first exception that Python code raised since the last forget_raised(): what comes out of the library is an
-/// error with its words, and users get the exception itself, with its traceback.
+/// While one lives, what Python code raises in the work of this thread, on whatever thread, is kept here, and no other
+/// call's. What comes out of the library is an error with its words; users get the exception, with its traceback.
+class RaisedInside {
+   public:
+    RaisedInside() : scope_(slot_) {}
+    /// The first; null where nothing was raised.
+    [[nodiscard]] std::unique_ptr<nanobind::python_error> take();
+
+    struct Slot {
+        std::mutex guard;
+        std::unique_ptr<nanobind::python_error> first{};  // under guard
+        ~Slot();
+    };
+
+   private:
+    std::shared_ptr<Slot> slot_ = std::make_shared<Slot>();
+    hyper::CallerScope scope_;
+};
+/// Outside of any it is lost.
 void remember_raised(nanobind::python_error&& raised);
-void forget_raised();
-/// Null where nothing was raised.
-[[nodiscard]] std::unique_ptr<nanobind::python_error> take_raised();
 
 /// Throws the error's own exception, with the other one as its __cause__. Needs the interpreter's lock.
 [[noreturn]] void raise_from(const Error& error, std::unique_ptr<nanobind::python_error> cause);

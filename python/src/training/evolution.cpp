@@ -16,10 +16,13 @@
 #include "base/errors.hpp"
 #include "base/interrupt.hpp"
 #include "base/options.hpp"
-#include "training/asked_run.hpp"
+#include "yolk/ask_tell.hpp"
+#include "yolk/internal/evolve/parameter_setup.hpp"
 
 namespace yolk::python {
 namespace {
+
+using evolve::AskedRun;
 
 using Values = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -57,7 +60,7 @@ std::vector<ParameterDesc> parameters_of(const std::vector<ParameterShape>& shap
 
 std::unique_ptr<AskedRun> make_run(const std::vector<ParameterShape>& shapes, const Values& initial,
                                    const nb::dict& settings, const std::string& device, const std::string& log) {
-    AskedParts parts;
+    evolve::AskedParts parts;
     parts.parameters = parameters_of(shapes);
     const std::span<const float> first = span_of(initial);
     parts.initial.assign(first.begin(), first.end());
@@ -83,7 +86,7 @@ nb::dict to_dict(const evolve::GenerationSummary& summary) {
     return all;
 }
 
-nb::object members_of(AskedRun& run, std::uint32_t first, std::uint32_t count) {
+FloatArray members_of(AskedRun& run, std::uint32_t first, std::uint32_t count) {
     const std::size_t size = run.table().element_count();
     auto values = std::make_unique<float[]>(std::max<std::size_t>(1, count * size));
     const std::span<float> all(values.get(), count * size);
@@ -96,48 +99,11 @@ nb::object members_of(AskedRun& run, std::uint32_t first, std::uint32_t count) {
 }
 
 nb::tuple factors_of(AskedRun& run, std::uint32_t parameter) {
-    const MemberFactors made = released([&] { return run.factors(parameter); });
+    const evolve::MemberFactors made = released([&] { return run.factors(parameter); });
     const ParameterDesc& matrix = run.table().parameters()[parameter];
     const std::size_t population = run.options().population;
     return nb::make_tuple(numpy_copy(made.a, {population, matrix.rows, made.rank}),
                           numpy_copy(made.b, {population, matrix.columns, made.rank}), made.scale);
-}
-
-using Observations = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-void bind_policies(nb::module_& module) {
-    nb::class_<AskedPolicies>(module, "AskedPolicies",
-                              "The policies of a batch of members, for environments on the host.")
-        .def(
-            "begin",
-            [](AskedPolicies& policies, std::uint32_t first) {
-                const bool done = released([&]() -> Result<bool> {
-                    YOLK_TRY_VOID(policies.begin(first));
-                    return true;
-                });
-                static_cast<void>(done);
-            },
-            nb::arg("first"))
-        .def(
-            "ask",
-            [](AskedPolicies& policies, const Observations& observations) {
-                if (observations.shape(0) != policies.members() ||
-                    observations.shape(1) != policies.observation_count()) {
-                    throw Raised(bad_input("The observations have the shape ({}, {}); ({}, {}) is needed.",
-                                           observations.shape(0), observations.shape(1), policies.members(),
-                                           policies.observation_count()));
-                }
-                const bool done = released([&]() -> Result<bool> {
-                    YOLK_TRY_VOID(policies.ask({observations.data(), observations.size()}));
-                    return true;
-                });
-                static_cast<void>(done);
-            },
-            nb::arg("observations"))
-        .def("outputs", [](AskedPolicies& policies) {
-            const std::vector<float> found = released([&] { return policies.outputs(); });
-            return numpy_copy(found, {policies.members(), policies.output_count()});
-        });
 }
 
 }  // namespace
@@ -145,7 +111,6 @@ void bind_policies(nb::module_& module) {
 void bind_evolution(nb::module_& module) {
     module.def("evolution_defaults",
                [] { return to_dict(evolve::EvolutionOptions(evolve::SystemEvolutionOptions{})); });
-    bind_policies(module);
     module.def(
         "initial_parameters",
         [](const std::vector<ParameterShape>& shapes, std::uint64_t seed) {
@@ -158,12 +123,6 @@ void bind_evolution(nb::module_& module) {
                     nb::arg("log"))
         .def("members", &members_of, nb::arg("first"), nb::arg("count"))
         .def("factors", &factors_of, nb::arg("parameter"))
-        .def(
-            "policies",
-            [](AskedRun& run, std::vector<std::uint32_t> widths, std::uint32_t members) {
-                return released([&] { return run.policies(std::move(widths), members); });
-            },
-            nb::arg("widths"), nb::arg("members"), nb::keep_alive<0, 1>())
         .def(
             "tell",
             [](AskedRun& run, std::uint32_t generation, const Values& scores) {

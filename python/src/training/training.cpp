@@ -18,6 +18,8 @@
 #include "base/errors.hpp"
 #include "base/interrupt.hpp"
 #include "base/options.hpp"
+#include "training/environment_steps.hpp"
+#include "training/host_environment.hpp"
 #include "yolk/environment.hpp"
 #include "yolk/internal/train/policy_file.hpp"
 #include "yolk/internal/train/replay.hpp"
@@ -39,6 +41,26 @@ Environment load(const std::string& file) {
     return {unwrap(load_environment(file))};
 }
 
+/// How outputs become actions: continuous; for continuous ones squashed, action_low and action_high as well.
+void tell_actions(nb::dict& all, const EnvironmentInfo& info) {
+    all["continuous"] = info.actions.continuous;
+    if (!info.actions.continuous) return;
+    all["squashed"] = info.actions.squashed;
+    const auto first = [&info](const auto& bounds) {
+        return nb::cast(std::vector<float>(bounds.begin(), bounds.begin() + info.action_count));
+    };
+    all["action_low"] = first(info.actions.low);
+    all["action_high"] = first(info.actions.high);
+}
+
+void tell_actions(nb::dict& all, const train::HostActions& actions) {
+    all["continuous"] = actions.count == 0;
+    if (actions.count != 0) return;
+    all["squashed"] = false;
+    all["action_low"] = nb::cast(actions.low);
+    all["action_high"] = nb::cast(actions.high);
+}
+
 nb::dict info_of(const EnvironmentInfo& info) {
     nb::dict all;
     all["name"] = std::string(info.name);
@@ -47,10 +69,11 @@ nb::dict info_of(const EnvironmentInfo& info) {
     all["max_steps"] = info.max_steps;
     all["solved_return"] = info.solved_return;
     all["best_return"] = info.best_return;
+    tell_actions(all, info);
     return all;
 }
 
-Fields training_fields(train::TrainOptions& o, std::vector<std::uint32_t>& hidden) {
+Fields training_fields(train::TrainOptions& o, std::vector<std::uint32_t>& hidden, train::HostProgram& program) {
     Fields fields = evolution_fields(o.evolution);
     const auto count = [&fields](const char* name, std::uint32_t& to) {
         fields[name] = [&to](std::string_view given, nb::handle value) {
@@ -77,18 +100,35 @@ Fields training_fields(train::TrainOptions& o, std::vector<std::uint32_t>& hidde
         o.hang_limit = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
     };
     fields["audit"] = [&o](std::string_view name, nb::handle value) { o.audit = real_number(name, value); };
+    fields["program"] = [&program](std::string_view name, nb::handle value) { program.command = text(name, value); };
+    count("processes", program.processes);
+    count("lanes", program.lanes);
+    fields["program_seconds"] = [&program](std::string_view name, nb::handle value) {
+        const double seconds = real_number(name, value);
+        if (!(seconds > 0.0 && seconds <= 1e6))
+            throw Raised(bad_input("{} is {}; above 0, at most 1e6.", name, seconds));
+        program.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+    };
     fields["hidden"] = [&hidden](std::string_view name, nb::handle value) { hidden = whole_numbers(name, value); };
     return fields;
 }
 
-train::TrainOptions training_options(const nb::dict& given, const Environment* environment) {
+train::TrainOptions training_options(const nb::dict& given, const Environment* environment,
+                                     train::HostEnvironments on_host, std::size_t devices) {
     train::TrainOptions options;
+    train::HostProgram program{.lanes = 0};
     const std::vector<std::uint32_t>& usual = options.network.widths;
     std::vector<std::uint32_t> hidden(usual.begin() + 1, usual.end() - 1);
-    set_fields(training_fields(options, hidden), given);
+    set_fields(training_fields(options, hidden, program), given);
+    if (!program.command.empty()) {
+        program.processes *= static_cast<std::uint32_t>(devices);
+        if (program.lanes == 0) program.lanes = train::host_lanes(options.evolution.population, program.processes);
+        const nb::gil_scoped_release released;
+        on_host = unwrap(train::start_host_program(program));
+    }
     if (environment != nullptr) options.own_environment = environment->loaded;
-    const EnvironmentInfo info =
-        environment != nullptr ? environment->loaded->info() : unwrap(find_environment(options.task));
+    options.host_environments = std::move(on_host);
+    const EnvironmentInfo info = unwrap(train::environment_of(options));
     options.task = std::string(info.name);
     if (options.generations == 0) throw Raised(bad_input("generations is 0; at least 1 is needed."));
     options.network.widths = {info.observation_count};
@@ -166,10 +206,12 @@ class Listener {
     std::string failure_;
 };
 
-nb::dict run_training(const nb::dict& settings, const Environment* environment, nb::handle device, bool tuning,
-                      nb::object tell) {
-    train::TrainOptions options = training_options(settings, environment);
+nb::dict run_training(const nb::dict& settings, const Environment* environment, const nb::list& on_host,
+                      nb::handle device, bool tuning, nb::object tell) {
+    RaisedInside raised;
     const std::vector<Device> devices = open_devices(device, tuning);
+    train::TrainOptions options =
+        training_options(settings, environment, environments_of(on_host, raised), devices.size());
     Listener listener(std::move(tell));
     std::optional<Result<train::TrainOutcome>> outcome;
     {
@@ -181,21 +223,33 @@ nb::dict run_training(const nb::dict& settings, const Environment* environment, 
     }
     listener.raise_if_any();
     Interruptible::raise_if_requested();
+    raised.raise_if_any();
     return to_dict(unwrap(std::move(*outcome)), devices);
 }
 
-nb::dict evaluate_file(const std::string& file, const Environment* environment, std::uint32_t episodes,
-                       std::uint64_t seed, nb::handle device) {
+nb::dict evaluate_file(const std::string& file, const Environment* environment, const nb::list& on_host,
+                       std::uint32_t episodes, std::uint64_t seed, std::uint32_t max_steps, nb::handle device,
+                       const std::string& program) {
+    RaisedInside raised;
+    train::EvalOptions options{.episodes = episodes,
+                               .seed = seed,
+                               .host_environments = environments_of(on_host, raised),
+                               .max_steps = max_steps};
     const std::vector<Device> devices = open_devices(device, true);
-    train::EvalOptions options{.episodes = episodes, .seed = seed, .own_environment = {}};
     if (environment != nullptr) options.own_environment = environment->loaded;
     std::optional<Result<train::EvalOutcome>> outcome;
     {
         const Interruptible interruptible;
         const nb::gil_scoped_release released;
+        if (!program.empty()) {
+            const std::uint32_t processes = train::HostProgram{}.processes;
+            options.host_environments = unwrap(train::start_host_program(
+                {.command = program, .processes = processes, .lanes = train::host_lanes(episodes, processes)}));
+        }
         outcome = train::evaluate_policy(devices, file, options);
     }
     Interruptible::raise_if_requested();
+    raised.raise_if_any();
     const train::EvalOutcome found = unwrap(std::move(*outcome));
     nb::dict all;
     all["task"] = found.task;
@@ -258,6 +312,13 @@ nb::dict policy_of(const std::string& file, const Environment* environment) {
     all["generations"] = policy.generations;
     all["seed"] = policy.seed;
     all["parameters"] = parameters;
+    const bool on_host = train::is_host_source(policy.environment_source);
+    all["on_host"] = on_host;
+    if (on_host) {
+        tell_actions(all, unwrap(train::host_info_of_source(policy.environment_source)).actions);
+    } else {
+        tell_actions(all, environment != nullptr ? environment->loaded->info() : unwrap(find_environment(policy.task)));
+    }
     return all;
 }
 
@@ -272,6 +333,8 @@ void bind_training(nb::module_& module) {
         for (const EnvironmentInfo& info : environments()) all.append(info_of(info));
         return all;
     });
+    module.def("environment_start", &environment_start, nb::arg("name"), nb::arg("words"));
+    module.def("environment_step", &environment_step, nb::arg("name"), nb::arg("state"), nb::arg("action"));
     module.def("train_defaults", [] {
         const train::TrainOptions options;
         nb::dict all = to_dict(options.evolution);
@@ -287,10 +350,11 @@ void bind_training(nb::module_& module) {
             nb::cast(std::vector<std::uint32_t>(options.network.widths.begin() + 1, options.network.widths.end() - 1));
         return all;
     });
-    module.def("train", &run_training, nb::arg("settings"), nb::arg("environment").none(), nb::arg("device").none(),
-               nb::arg("tuning"), nb::arg("on_generation").none());
-    module.def("evaluate", &evaluate_file, nb::arg("policy"), nb::arg("environment").none(), nb::arg("episodes"),
-               nb::arg("seed"), nb::arg("device").none());
+    module.def("train", &run_training, nb::arg("settings"), nb::arg("environment").none(), nb::arg("on_host"),
+               nb::arg("device").none(), nb::arg("tuning"), nb::arg("on_generation").none());
+    module.def("evaluate", &evaluate_file, nb::arg("policy"), nb::arg("environment").none(), nb::arg("on_host"),
+               nb::arg("episodes"), nb::arg("seed"), nb::arg("max_steps"), nb::arg("device").none(),
+               nb::arg("program"));
     module.def("replay", &replay_file, nb::arg("log"), nb::arg("generation").none(), nb::arg("out"), nb::arg("on_host"),
                nb::arg("device").none());
     module.def("load_policy", &policy_of, nb::arg("file"), nb::arg("environment").none());

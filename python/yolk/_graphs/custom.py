@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from .. import _core
 from ..errors import BadInput
@@ -52,6 +52,14 @@ class Custom(Rules):
         return f"<yolk.Custom {self.name}>"
 
 
+@overload
+def custom(function: Callable[..., Any], *, name: str | None = None) -> Custom: ...
+
+
+@overload
+def custom(function: None = None, *, name: str | None = None) -> Callable[[Callable[..., Any]], Custom]: ...
+
+
 def custom(function: Callable[..., Any] | None = None, *, name: str | None = None) -> Any:
     """Makes a function over traced values one equation, for which rules can be given.
 
@@ -67,7 +75,7 @@ def custom(function: Callable[..., Any] | None = None, *, name: str | None = Non
         return lambda given: custom(given, name=name)
     if not callable(function):
         raise BadInput(f"{function!r} is no function.")
-    return Custom(function, name or getattr(function, "__name__", "custom"))
+    return Custom(function, name or str(getattr(function, "__name__", "custom")))
 
 
 def packed(result: Any) -> Any:

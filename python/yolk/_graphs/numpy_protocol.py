@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Callable
 from typing import Any
@@ -156,8 +157,8 @@ def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 def _pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: float = 0.0) -> Any:
     if mode != "constant":
         raise Untraceable(f"np.pad of a traced value takes mode='constant'; mode={mode!r} was given.")
-    pairs = [pad_width] * array.ndim if isinstance(pad_width, int) else list(pad_width)
-    pairs = [(pair, pair) if isinstance(pair, int) else pair for pair in pairs]
+    given = [pad_width] * array.ndim if isinstance(pad_width, int) else list(pad_width)
+    pairs = [(pair, pair) if isinstance(pair, int) else pair for pair in given]
     pairs = pairs * array.ndim if len(pairs) == 1 else pairs
     return ops.pad(array, [pair[0] for pair in pairs], [pair[1] for pair in pairs], float(constant_values))
 
@@ -232,11 +233,14 @@ def _function(self: Any, function: Any, types: Any, positional: tuple[Any, ...],
         raise _refused(name, f"There it takes fewer arguments than NumPy's: {reason}.") from None
 
 
-def _method(name: str, function: Any) -> Any:
+def _method(name: str, function: Any, returned: Any = Traced) -> Any:
     """The function as Traced's own, by this name: tracebacks and stubs show it so."""
     own = types.FunctionType(function.__code__, function.__globals__, name, function.__defaults__, function.__closure__)
     own.__kwdefaults__, own.__doc__ = function.__kwdefaults__, function.__doc__
     own.__module__, own.__qualname__ = Traced.__module__, f"Traced.{name}"
+    # Without them, programs that are checked strictly could not call it. The first is `self`.
+    given = inspect.signature(function).parameters
+    own.__annotations__ = {**{one: Any for one in list(given)[1:]}, "return": returned}
     return own
 
 
@@ -250,8 +254,8 @@ def _methods() -> None:
     methods["__array_ufunc__"] = _ufunc
     methods["__array_function__"] = _function
     for name, method in methods.items():
-        setattr(Traced, name, _method(name, method))
-    Traced.size = property(_method("size", _size))
+        setattr(Traced, name, _method(name, method, Any if name.startswith("__") else Traced))
+    setattr(Traced, "size", property(_method("size", _size, int)))
 
 
 _methods()

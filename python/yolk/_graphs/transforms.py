@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from .. import _core
@@ -225,6 +226,14 @@ def _moving(ports: list[tuple[str, Place]], described: list[tuple[str, str, str,
     return [(name, place) for name, place in ports if described[_leaves(place)[0]][3]]
 
 
+def _position(order: list[int], first: int, leaf: int) -> int:
+    return first + order.index(leaf)
+
+
+def _element(first: list[int], element: int, leaf: int) -> int:
+    return first[leaf] + element
+
+
 def _extended(ports: list[tuple[str, Place]], *more: list[tuple[str, Place]]) -> list[tuple[str, Place]]:
     """Ports behind those there are: of each list the places are numbered anew, in their order."""
     all_ports = list(ports)
@@ -236,7 +245,7 @@ def _extended(ports: list[tuple[str, Place]], *more: list[tuple[str, Place]]) ->
             while name and name in taken:
                 name += "'"
             taken.add(name)
-            all_ports.append((name, _moved(place, lambda leaf, first=count: first + order.index(leaf))))
+            all_ports.append((name, _moved(place, partial(_position, order, count))))
         count += len(order)
     return all_ports
 
@@ -256,8 +265,8 @@ def _listed(ports: list[tuple[str, Place]], sizes: list[int]) -> list[tuple[str,
     def place_of(place: Place) -> Place:
         size = sizes[_leaves(place)[0]]
         if not size:
-            return _moved(place, lambda leaf: first[leaf])
-        return [_moved(place, lambda leaf, element=element: first[leaf] + element) for element in range(size)]
+            return _moved(place, first.__getitem__)
+        return [_moved(place, partial(_element, first, element)) for element in range(size)]
 
     return [(name, place_of(place)) for name, place in ports]
 

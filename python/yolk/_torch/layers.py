@@ -47,8 +47,9 @@ def layer_norm(x: Any, normalized_shape: Any, weight: Any = None, bias: Any = No
     if axes == 1:
         return ops.layer_norm(x, weight, bias, eps)
     shape = list(extents(x))
-    flat = [reshape(one, [-1]) if one is not None else None for one in (weight, bias)]
-    return reshape(ops.layer_norm(reshape(x, [*shape[:-axes], math.prod(normalized_shape)]), *flat, eps), shape)
+    scale, shift = (reshape(one, [-1]) if one is not None else None for one in (weight, bias))
+    flat = reshape(x, [*shape[:-axes], math.prod(normalized_shape)])
+    return reshape(ops.layer_norm(flat, scale, shift, eps), shape)
 
 
 def rms_norm(x: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:

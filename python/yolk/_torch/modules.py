@@ -142,5 +142,5 @@ def rule_of(module: Any) -> Rule | None:
     """The rule of its class, or of a base class whose forward it inherits."""
     for kind in type(module).__mro__:
         if kind in RULES:
-            return RULES[kind] if type(module).forward is kind.forward else None
+            return RULES[kind] if type(module).forward is getattr(kind, "forward", None) else None
     return None

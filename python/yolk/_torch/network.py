@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -147,7 +147,7 @@ class Forward:
             del named["out"]
         if "input" in named:  # torch's name of the first operand
             arguments.insert(0, named.pop("input"))
-        table: dict[Any, Callable[..., Any]] = METHODS if node.op == "call_method" else FUNCTIONS
+        table: Mapping[Any, Callable[..., Any]] = METHODS if node.op == "call_method" else FUNCTIONS
         return table[node.target](*arguments, **named)
 
 

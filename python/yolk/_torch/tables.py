@@ -21,7 +21,7 @@ def _ignoring(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, **_: function(x)
 
 
-ELEMENTWISE = {
+ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "abs": abs, "absolute": abs, "neg": operator.neg, "negative": operator.neg, "sqrt": ops.sqrt, "rsqrt": ops.rsqrt,
     "sin": ops.sin, "cos": ops.cos, "exp": ops.exp, "log": ops.log, "floor": ops.floor, "round": ops.round,
     "relu": ops.relu, "tanh": ops.tanh, "sigmoid": ops.sigmoid, "square": lambda x: x * x, "erf": activations.erf,
@@ -30,7 +30,7 @@ ELEMENTWISE = {
     "tan": lambda x: ops.sin(x) / ops.cos(x), "log2": lambda x: ops.log(x) * (1.0 / math.log(2.0)),
     "frac": lambda x: x - tensors.truncated(x), "deg2rad": lambda x: x * (math.pi / 180.0),
 }
-BINARY = {
+BINARY: dict[str, Callable[..., Any]] = {
     "mul": operator.mul, "multiply": operator.mul, "true_divide": operator.truediv, "matmul": operator.matmul,
     "mm": operator.matmul, "bmm": operator.matmul, "mv": operator.matmul, "dot": operator.matmul,
     "maximum": ops.maximum, "minimum": ops.minimum, "fmod": lambda a, b: a - b * tensors.truncated(a / b),
@@ -39,7 +39,7 @@ BINARY = {
     "logical_and": tensors.logical_and, "logical_or": tensors.logical_or, "add": tensors.add, "sub": tensors.sub,
     "subtract": tensors.sub, "rsub": tensors.rsub, "div": tensors.div, "divide": tensors.div,
 }
-SHAPES = {
+SHAPES: dict[str, Callable[..., Any]] = {
     "reshape": tensors.view, "flatten": tensors.flatten, "unflatten": tensors.unflatten, "squeeze": tensors.squeeze,
     "unsqueeze": tensors.unsqueeze, "permute": tensors.permute, "transpose": tensors.transpose,
     "swapaxes": tensors.transpose, "t": tensors.t, "movedim": tensors.movedim, "cat": tensors.cat,
@@ -49,15 +49,15 @@ SHAPES = {
     "tril": tensors.tril, "triu": tensors.triu, "zeros_like": tensors.like(torch.zeros),
     "ones_like": tensors.like(torch.ones), "full_like": tensors.full_like, "clone": tensors.same,
 }
-REDUCTIONS = {
+REDUCTIONS: dict[str, Callable[..., Any]] = {
     "sum": tensors.sum_of, "mean": tensors.mean, "amax": tensors.amax, "amin": tensors.amin, "max": tensors.max_of,
     "min": tensors.min_of, "argmax": tensors.argmax, "argmin": tensors.argmin, "var": tensors.variance,
     "std": tensors.deviation, "norm": tensors.norm, "logsumexp": tensors.logsumexp, "cumsum": tensors.cumsum,
     "softmax": activations.softmax, "log_softmax": activations.log_softmax,
 }
-OTHERS = {"clamp": tensors.clamp, "clip": tensors.clamp, "masked_fill": tensors.masked_fill, "addmm": tensors.addmm}
+OTHERS: dict[str, Callable[..., Any]] = {"clamp": tensors.clamp, "clip": tensors.clamp, "masked_fill": tensors.masked_fill, "addmm": tensors.addmm}
 # Methods without a function of the same name, or with other arguments.
-METHODS = {
+METHODS: dict[str, Callable[..., Any]] = {
     "view": tensors.view, "expand": tensors.expand, "repeat": tensors.repeat, "size": tensors.size,
     "to": tensors.converted, "dim": lambda x: len(x.shape), "type_as": tensors.same, "contiguous": tensors.same,
     "detach": ops.stop_gradient, "float": tensors.same, "double": tensors.same, "half": tensors.same,
@@ -70,7 +70,7 @@ METHODS = {
 
 def _functionals() -> dict[Any, Callable[..., Any]]:
     a, n = activations, layers
-    named = {
+    named: dict[str, Callable[..., Any]] = {
         "linear": n.linear, "bilinear": n.bilinear, "embedding": n.embedding, "layer_norm": n.layer_norm,
         "rms_norm": n.rms_norm, "group_norm": n.group_norm, "batch_norm": n.batch_norm, "dropout": n.dropout,
         "dropout1d": n.dropout, "dropout2d": n.dropout, "dropout3d": n.dropout, "alpha_dropout": n.dropout,
@@ -90,7 +90,7 @@ def _functionals() -> dict[Any, Callable[..., Any]]:
 
 
 def _functions() -> dict[Any, Callable[..., Any]]:
-    table = {
+    table: dict[Any, Callable[..., Any]] = {
         getattr(torch, name): _ignoring(function)
         for name, function in ELEMENTWISE.items() if hasattr(torch, name)
     }
@@ -115,7 +115,7 @@ METHODS = {
     **{f"{name}_": BINARY[name]
        for name in ("add", "sub", "mul", "div")}
 }
-ATTRIBUTES = {
+ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "shape": lambda x: torch.Size(x.shape), "ndim": lambda x: len(x.shape), "T": tensors.t,
     "mT": lambda x: tensors.transpose(x, -1, -2), "dtype": lambda x: torch.float32,
     "device": lambda x: torch.device("cpu"), "is_cuda": lambda x: False

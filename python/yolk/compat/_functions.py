@@ -129,7 +129,7 @@ class HyperFunction:
         """An array: the defaults of settings, draws of variance 2 / (rows + columns) for weights."""
         if self.hp_type is None:
             return None
-        if dataclasses.is_dataclass(self.hp_type) and self.has_knobs():
+        if self.has_knobs():
             return np.array(list(dataclasses.astuple(self.hp_type())), dtype=np.float32)
         extents = tuple(self.hp_type.shape())
         draw = np.random.default_rng([seed, *self.name.encode()])
@@ -208,7 +208,7 @@ class HyperFunction:
             return result.value
 
         numbers: dict[str, bool] = {}
-        self.returns_number = lambda: numbers.get(self.name, False)
+        self.returns_number: Callable[[], bool] = lambda: numbers.get(self.name, False)
         return run
 
     def _host_body(self, names: list[str]) -> Callable[..., Any]:
@@ -267,5 +267,8 @@ def hyperfunction(function: Any = None, *, hp_type: Any = None, optimize_prompt:
     for name, value, default in (("retries", retries, 0), ("timeout_s", timeout_s, None), ("max_calls", max_calls, None)):
         if value != default:
             raise Unsupported(f"{name}={value!r} is not supported here; yolk.host_function has retries and timeout.")
-    made = lambda body: HyperFunction(body, hp_type, optimize_hparams)  # noqa: E731
+
+    def made(body: Callable[..., Any]) -> HyperFunction:
+        return HyperFunction(body, hp_type, optimize_hparams)
+
     return made if function is None else made(function)

@@ -39,8 +39,10 @@ class TracedProgram:
     """A graph of the system's hyperfunctions: those that can be traced on the device, the others called from it."""
 
     def __init__(self, owner: Any, example: Example) -> None:
-        self.owner, self.kinds, self.reasons = owner, {}, {}
-        self.functions: dict[str, Any] = {}
+        self.owner = owner
+        self.kinds: dict[str, str] = {}
+        self.reasons: dict[str, str] = {}
+        self.functions: dict[tuple[str, tuple[str, ...]], Any] = {}
         self.number = False
         self.failed: HyperFunction | None = None
         while True:

@@ -61,7 +61,7 @@ class Tensor:
     def __init__(self, value: Any, number: bool = False, transpose_of: Any = None) -> None:
         if isinstance(value, Tensor):
             value = value.value
-        self.value = value if is_traced(value) else np.asarray(raw(value), dtype=np.float32)
+        self.value: Any = value if is_traced(value) else np.asarray(raw(value), dtype=np.float32)
         self.number, self._transpose_of = number, transpose_of
 
     def _apply(self, name: str, *arguments: Any, **keywords: Any) -> Tensor:

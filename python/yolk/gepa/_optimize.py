@@ -90,7 +90,8 @@ def optimize(seed_candidate: dict[str, str], trainset: Sequence[Any], valset: Se
                           custom_candidate_proposer, stoppers, told)
     with tempfile.TemporaryDirectory(prefix="yolk-gepa-") as temporary:
         folder = temporary if run_dir is None else os.fspath(run_dir)
-        run = {"budget": {"metric_calls": max_metric_calls or 0}, "log": os.path.join(folder, "gepa.jsonl"),
+        log_file = os.path.join(folder, "gepa.jsonl")
+        run = {"budget": {"metric_calls": max_metric_calls or 0}, "log": log_file,
                "checkpoint": "" if run_dir is None else os.path.join(folder, "gepa.state"), "resume": run_dir is not None}
         try:
             _core.search_texts(objective, gepa, run)
@@ -99,7 +100,7 @@ def optimize(seed_candidate: dict[str, str], trainset: Sequence[Any], valset: Se
                 raise
         finally:
             shown.end()
-        with open(run["log"], encoding="utf-8") as log:
+        with open(log_file, encoding="utf-8") as log:
             lines = [json.loads(line) for line in log]
     return _result(lines, objective, start, track_best_outputs, run_dir, seed)
 

@@ -18,6 +18,7 @@ from . import _array
 from ._elementwise import (absolute, add, clip, convert, cos, divide, equal, exp, floor, gelu, greater, greater_equal,
                            less, less_equal, log, maximum, minimum, multiply, negative, not_equal, power, relu, round,
                            rsqrt, sigmoid, silu, sin, sqrt, subtract, tanh, where)
+from ._evolution import Fitness, es_update, fitness, optimizer
 from ._moves import (broadcast_to, concatenate, flip, gather, pad, reshape, scatter, split, stack, transpose)
 from ._noise import noise, perturbed_linear, perturbed_vector
 from ._products import Inverse, block_inverse, covariance, inverse_sqrt, matmul, matmul_i8
@@ -42,11 +43,11 @@ def close() -> None:
 
 
 __all__ = [
-    "Inverse", "absolute", "add", "argmax", "block_inverse", "broadcast_to", "clip", "close", "concatenate",
-    "convert", "cos", "counts", "covariance", "cross_entropy", "cumsum", "cumulative_sum", "divide", "equal", "exp",
-    "flip", "floor", "gather", "gelu", "greater", "greater_equal", "inverse_sqrt", "layer_norm", "less", "less_equal",
-    "log", "log_softmax", "matmul", "matmul_i8", "max", "maximum", "mean", "min", "minimum", "multiply", "negative",
-    "noise", "not_equal", "pad", "perturbed_linear", "perturbed_vector", "power", "relu", "reshape", "rms_norm",
-    "round", "rsqrt", "scatter", "sigmoid", "silu", "sin", "softmax", "split", "sqrt", "stack", "subtract", "sum",
+    "Fitness", "Inverse", "absolute", "add", "argmax", "block_inverse", "broadcast_to", "clip", "close", "concatenate",
+    "convert", "cos", "counts", "covariance", "cross_entropy", "cumsum", "cumulative_sum", "divide", "equal",
+    "es_update", "exp", "fitness", "flip", "floor", "gather", "gelu", "greater", "greater_equal", "inverse_sqrt",
+    "layer_norm", "less", "less_equal", "log", "log_softmax", "matmul", "matmul_i8", "max", "maximum", "mean", "min", "minimum", "multiply", "negative",
+    "noise", "not_equal", "optimizer", "pad", "perturbed_linear", "perturbed_vector", "power", "relu", "reshape",
+    "rms_norm", "round", "rsqrt", "scatter", "sigmoid", "silu", "sin", "softmax", "split", "sqrt", "stack", "subtract", "sum",
     "tanh", "transpose", "wait", "where",
 ]

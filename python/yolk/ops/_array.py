@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from . import _elementwise, _moves, _products, _rows
 
 FLOAT32, FLOAT16, INT32, UINT32, INT8 = (np.dtype(name) for name in ("float32", "float16", "int32", "uint32", "int8"))
 BFLOAT16 = "bfloat16"
-_STORED = {np.dtype("float64"): FLOAT32, np.dtype("bool"): FLOAT32, np.dtype("int64"): INT32, np.dtype("int16"): INT32,
+_STORED: dict[np.dtype[Any], np.dtype[Any]] = {np.dtype("float64"): FLOAT32, np.dtype("bool"): FLOAT32, np.dtype("int64"): INT32, np.dtype("int16"): INT32,
            np.dtype("uint64"): UINT32, np.dtype("uint16"): UINT32, np.dtype("uint8"): UINT32}
 DTypes = "float32, float16, bfloat16, int32, uint32 and int8"
 
@@ -71,10 +71,25 @@ def host_array(value: Any, name: str) -> np.ndarray:
     return array.astype(stored)
 
 
-def _scalar_in(value: np.ndarray, kind: type, shape: tuple[int, ...]) -> Any:
+def _scalar_in(value: np.ndarray, kind: Callable[[Any], Any], shape: tuple[int, ...]) -> Any:
     if value.size != 1:
         raise TypeError(f"an array of the shape {shape} is no single number")
     return kind(value.reshape(())[()])
+
+
+_Operator = Callable[["Array", Any], "Array"]
+
+
+def _operators(function: str) -> tuple[_Operator, _Operator]:
+    """Of a function by its name: with the array on the left, and on the right."""
+
+    def forward(self: Array, other: Any) -> Array:
+        return getattr(_elementwise, function)(self, other)
+
+    def backward(self: Array, other: Any) -> Array:
+        return getattr(_elementwise, function)(other, self)
+
+    return forward, backward
 
 
 class Array:
@@ -232,6 +247,16 @@ class Array:
     def argmax(self, axis: int | None = None) -> Array:
         return _rows.argmax(self, axis)
 
+    __add__, __radd__ = _operators("add")
+    __sub__, __rsub__ = _operators("subtract")
+    __mul__, __rmul__ = _operators("multiply")
+    __truediv__, __rtruediv__ = _operators("divide")
+    __pow__, __rpow__ = _operators("power")
+    __lt__, __gt__ = _operators("less")[0], _operators("greater")[0]
+    __le__, __ge__ = _operators("less_equal")[0], _operators("greater_equal")[0]
+    __eq__ = _operators("equal")[0]  # type: ignore[assignment]
+    __ne__ = _operators("not_equal")[0]  # type: ignore[assignment]
+
     def __matmul__(self, other: Any) -> Array:
         return _products.matmul(self, other)
 
@@ -247,24 +272,6 @@ class Array:
     def __abs__(self) -> Array:
         return _elementwise.absolute(self)
 
-
-def _operator(name: str, function: str) -> None:
-    def forward(self: Array, other: Any) -> Array:
-        return getattr(_elementwise, function)(self, other)
-
-    def backward(self: Array, other: Any) -> Array:
-        return getattr(_elementwise, function)(other, self)
-
-    setattr(Array, f"__{name}__", forward)
-    if name in ("add", "sub", "mul", "truediv", "pow"):
-        setattr(Array, f"__r{name}__", backward)
-
-
-for _name, _function in {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power",
-                         "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal",
-                         "ne": "not_equal"}.items():
-    _operator(_name, _function)
-del _name, _function
 
 
 def upload(values: np.ndarray, place: _core.Place) -> Array:
@@ -290,7 +297,7 @@ def _number(value: float, place: _core.Place) -> Array:
     if known is None:
         if len(_numbers) >= _MOST_NUMBERS:
             _numbers.clear()
-        known = _numbers[key] = upload(np.float32(value).reshape(()), place)
+        known = _numbers[key] = upload(np.full((), value, np.float32), place)
     return known
 
 

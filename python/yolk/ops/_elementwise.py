@@ -100,6 +100,7 @@ def _binary(operation: str, a: Any, b: Any) -> Any:
     if lies is None:
         second = _moves.broadcast_to(second, shape)
         lies = layout(shape, shape)
+    assert lies is not None
     kind, members, rows, columns = lies
     return run("elementwise", f"members={members} rows={rows} columns={columns} operation={operation} second={kind}",
                [first, second], [(shape, first.dtype)])[0]

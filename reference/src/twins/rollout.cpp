@@ -156,6 +156,24 @@ std::uint32_t largest(std::span<const float> outputs) {
     return action;
 }
 
+/// Takes the step that the outputs ask for; `action` tells which it is.
+template <class Environment>
+exact::StepResult act(typename Environment::State& state, std::span<const float> outputs, std::vector<float>& action) {
+    if constexpr (Environment::kActions.continuous) {
+        float values[Environment::kActionCount];
+        for (std::uint32_t a = 0; a < Environment::kActionCount; ++a) {
+            values[a] = exact::exact_continuous_action(outputs[a], Environment::kActions.low[a],
+                                                       Environment::kActions.high[a], Environment::kActions.squashed);
+        }
+        action.assign(values, values + Environment::kActionCount);
+        return Environment::step(state, values);
+    } else {
+        const std::uint32_t index = largest(outputs);
+        action.assign(1, static_cast<float>(index));
+        return Environment::step(state, index);
+    }
+}
+
 struct EpisodeResult {
     float total = 0.0F;
     std::uint32_t steps = 0;
@@ -171,13 +189,13 @@ EpisodeResult run_episode(const RolloutDesc& desc, TwinPolicy& policy, const Noi
     auto state = start;
     const std::uint32_t max_steps = desc.max_steps == 0 ? Environment::kMaxSteps : desc.max_steps;
     EpisodeResult episode_result;
+    std::vector<float> action;
     while (episode_result.steps < max_steps) {
         float observation[Environment::kObservationCount];
         Environment::observe(state, observation);
         const std::span<const float> outputs = policy.outputs(observation);
-        const std::uint32_t action = largest(outputs);
         const auto before = state;
-        const exact::StepResult result = Environment::step(state, action);
+        const exact::StepResult result = act<Environment>(state, outputs, action);
         on_step(before, std::span<const float>(observation), outputs, action, state, result);
         episode_result.total = episode_result.total + result.reward;
         ++episode_result.steps;
@@ -224,7 +242,7 @@ std::vector<RolloutStep> trace_one(const RolloutDesc& desc, std::span<const floa
     std::vector<RolloutStep> steps;
     TwinPolicy policy(desc, parameters, when, member);
     const auto keep = [&](const auto& before, std::span<const float> observation, std::span<const float> outputs,
-                          std::uint32_t action, const auto& after, const exact::StepResult& result) {
+                          const std::vector<float>& action, const auto& after, const exact::StepResult& result) {
         steps.push_back({.state = words_of(before),
                          .observation = {observation.begin(), observation.end()},
                          .outputs = {outputs.begin(), outputs.end()},

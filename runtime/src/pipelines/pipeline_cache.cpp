@@ -126,6 +126,11 @@ void PipelineCache::watch(std::shared_ptr<CompileWatch> watch) {
     watch_.swap(watch);
 }
 
+std::shared_ptr<CompileWatch> PipelineCache::watch() {
+    const std::lock_guard lock(mutex_);
+    return watch_;
+}
+
 std::vector<PipelineReport> PipelineCache::take_reports() {
     const std::lock_guard lock(mutex_);
     return std::exchange(reports_, {});

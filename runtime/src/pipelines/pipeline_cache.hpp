@@ -81,6 +81,8 @@ class PipelineCache {
     [[nodiscard]] Result<void> open(const std::filesystem::path& folder);
     /// Writes the file where pipelines were made and the driver's data changed since it was read or written.
     [[nodiscard]] Result<void> save();
+    /// Of the file; empty where there is none.
+    [[nodiscard]] std::filesystem::path folder() const { return file_.parent_path(); }
     [[nodiscard]] Result<const Pipeline*> get(const KernelModule& kernel, std::span<const SpecConstant> constants);
     /// From here to end_temporary(), what this thread asks for and the cache does not hold is made in a driver's cache
     /// that no file keeps, and destroyed at the end; other threads do not see it. Error: another one is open.
@@ -88,6 +90,7 @@ class PipelineCache {
     /// On the thread that began.
     void end_temporary() noexcept;
     void watch(std::shared_ptr<CompileWatch> watch);
+    [[nodiscard]] std::shared_ptr<CompileWatch> watch();
     /// Of the pipelines made, or refused, since the last call.
     [[nodiscard]] std::vector<PipelineReport> take_reports();
     /// Device::leave_out_pipelines.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/shaders/compile_task.hpp"
 
 #include <fmt/format.h>
@@ -83,7 +84,7 @@ Result<WorkerMessage> compile_apart(const WorkerMessage& request, std::string_vi
     if (std::optional<WorkerMessage> answer = known.find(key)) return *std::move(answer);
     YOLK_TRY(WorkerAnswer answer, call_worker(kCompileTask, request, kCompileLimits));
     if (answer.failure)
-        return bad_input("'{}' cannot be compiled: the compiler {}.{}", name, answer.failure->how,
+        return bad_input("'{}' cannot be compiled: the compiler {}.{}", shown(name), answer.failure->how,
                          advice(*answer.failure));
     known.keep(std::move(key), answer.last);
     return std::move(answer.last);

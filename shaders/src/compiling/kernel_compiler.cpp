@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "kernel_source.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk {
 namespace {
@@ -81,7 +82,7 @@ Error compile_error(const KernelSource& source, std::string_view given) {
         if (const std::size_t at = kept.find(": error: "); at != std::string::npos) kept.erase(at + 1, 7);
         if (std::ranges::find(lines, kept) == lines.end()) lines.push_back(std::move(kept));
     }
-    return bad_input("The shader '{}' does not compile:\n  {}{}", source.name, fmt::join(lines, "\n  "),
+    return bad_input("The shader '{}' does not compile:\n  {}{}", shown(source.name), fmt::join(lines, "\n  "),
                      more == 0 ? std::string() : fmt::format("\n  and {} more", more));
 }
 

@@ -117,7 +117,7 @@ class IncludeFolders {
         return fmt::format(
             "\"{}\" is outside of '{}'; a shader includes files of its own folder and below, those of {}, and those of "
             "folders that are given with --include",
-            place, real_.front().string(), kEmbeddedFolder);
+            place, shown(real_.front()), kEmbeddedFolder);
     }
     std::vector<fs::path> given_;
     std::vector<fs::path> real_;  ///< the same with links followed
@@ -135,7 +135,7 @@ Result<void> add_included(const IncludeFolders& folders, const std::string& from
                 found = IncludeFolders::Text{.text = std::string(embedded_source(place)), .refusal = {}};
             if (!found) continue;
             if (source.includes.size() + source.refused.size() == kMostFiles)
-                return bad_input("The shader '{}' includes more than {} files.", source.name, kMostFiles);
+                return bad_input("The shader '{}' includes more than {} files.", shown(source.name), kMostFiles);
             if (found->refusal.empty()) {
                 source.includes.emplace_back(place, std::move(found->text));
             } else {

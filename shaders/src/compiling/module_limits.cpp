@@ -8,6 +8,7 @@
 #include "compile_here.hpp"
 #include "spirv_words.hpp"
 #include "yolk/internal/core/memory.hpp"
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/shaders/module_interface.hpp"
 
 namespace yolk {
@@ -34,7 +35,8 @@ class Places {
         if (line_ != 0) return fmt::format("{}:{}", file_name_, line_);
         const auto name = names_.find(function_);
         if (name == names_.end()) return std::string(file_name_);
-        return fmt::format("{}, in the function '{}'", file_name_, name->second.substr(0, name->second.find('(')));
+        return fmt::format("{}, in the function '{}'", file_name_,
+                           shown(name->second.substr(0, name->second.find('('))));
     }
 
    private:
@@ -114,7 +116,7 @@ std::string with_place_of_recursion(std::string_view messages, std::span<const N
             const std::size_t at = line_of_definition(text.text, caller);
             if (at == 0) continue;
             told += fmt::format("{}:{}: error: '{}' : calls '{}', which calls it again; GLSL has no recursion\n",
-                                text.name, at, caller, callee);
+                                text.name, at, shown(caller), shown(callee));
             break;
         }
     }

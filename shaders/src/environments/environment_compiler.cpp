@@ -10,6 +10,7 @@
 #include "embedded_sources.hpp"
 #include "environment_inspection.hpp"
 #include "environment_messages.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk {
 namespace {
@@ -87,9 +88,9 @@ struct Compilation {
 Result<CompiledEnvironment> compile_environment_here(std::string_view source, std::string_view file_name) {
     if (source.find_first_not_of(" \t\r\n") == std::string_view::npos)
         return bad_input("The environment '{}' is empty. What such a file holds is written in docs/environments.md.",
-                         file_name);
+                         shown(file_name));
     if (source.find('\0') != std::string_view::npos)
-        return bad_input("The environment '{}' is no text: it has a zero byte.", file_name);
+        return bad_input("The environment '{}' is no text: it has a zero byte.", shown(file_name));
     const Compilation compilation{.source = source, .file_name = file_name};
     CompiledEnvironment compiled;
     // First the facts alone: a mistake in the environment shows there without the kernel's sources around it.

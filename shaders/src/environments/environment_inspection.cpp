@@ -14,6 +14,7 @@
 
 #include "environment_messages.hpp"
 #include "spirv_words.hpp"
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/shaders/exactness.hpp"
 
 namespace yolk {
@@ -59,6 +60,7 @@ struct Reader {
     void declare(spv::Op op, std::span<const std::uint32_t> words);
     [[nodiscard]] Result<void> check_rules(spv::Op op, std::span<const std::uint32_t> words) const;
     [[nodiscard]] Result<EnvironmentFacts> facts() const;
+    [[nodiscard]] Result<exact::EnvironmentActions> actions(std::uint32_t count) const;
 };
 
 void Reader::declare(spv::Op op, std::span<const std::uint32_t> words) {
@@ -96,10 +98,55 @@ Result<void> Reader::check_rules(spv::Op op, std::span<const std::uint32_t> word
             return broken(fmt::format(
                 "it has the variable '{}' outside of its functions. All that one step leaves to the next belongs to "
                 "State, and a step depends on State and the action alone; constants are EXACT_CONST.",
-                text));
+                shown(text)));
         }
     }
     return {};
+}
+
+/// SpecIds of environment_facts.comp.
+constexpr std::uint32_t kContinuousId = 5, kSquashedId = 6, kLowCountId = 7, kHighCountId = 8, kBoundsId = 9;
+// Products with a share of at least 2^-40 are then zero or above 2^-100, and finite (docs/kernels/exact_math.md).
+constexpr float kLargestBound = 0x1p40F, kSmallestBound = 0x1p-40F;
+
+Result<void> check_bounds(std::string_view file_name, std::uint32_t dimension, float low, float high) {
+    for (const float bound : {low, high}) {
+        const float size = std::abs(bound);
+        if (!(size <= kLargestBound) || (size != 0.0F && size < kSmallestBound)) {
+            return bad_input(
+                "{}: a bound of action {} is {}, as a float; it must be finite, at most 2^40, and 0 or at least 2^-40. "
+                "Bounds are given by their bits: 0x40000000u is 2.",
+                file_name, dimension, bound);
+        }
+    }
+    if (low < high) return {};
+    return bad_input("{}: action {} has the low bound {} and the high bound {}; the low one must be the lower.",
+                     file_name, dimension, low, high);
+}
+
+Result<exact::EnvironmentActions> Reader::actions(std::uint32_t count) const {
+    exact::EnvironmentActions found;
+    if (!constants.contains(kContinuousId)) return found;
+    found.continuous = true;
+    if (count > exact::kMaxContinuousActions) {
+        return bad_input("{}: kActionCount is {}; an environment has at most {} continuous actions.", file_name, count,
+                         exact::kMaxContinuousActions);
+    }
+    const std::uint32_t squashed = constants.at(kSquashedId);
+    if (squashed > 1)
+        return bad_input("{}: kActionSquashed is {}; it must be 1 (tanh) or 0 (clipped).", file_name, squashed);
+    found.squashed = squashed == 1;
+    const std::uint32_t lows = constants.at(kLowCountId), highs = constants.at(kHighCountId);
+    if (lows != count || highs != count) {
+        return bad_input("{}: kActionLow has {} bounds and kActionHigh {}; kActionCount is {}, and each has as many.",
+                         file_name, lows, highs, count);
+    }
+    for (std::uint32_t i = 0; i < count; ++i) {
+        found.low[i] = std::bit_cast<float>(constants.at(kBoundsId + 2 * i));
+        found.high[i] = std::bit_cast<float>(constants.at(kBoundsId + 2 * i + 1));
+        YOLK_TRY_VOID(check_bounds(file_name, i, found.low[i], found.high[i]));
+    }
+    return found;
 }
 
 Result<EnvironmentFacts> Reader::facts() const {
@@ -130,6 +177,7 @@ Result<EnvironmentFacts> Reader::facts() const {
             "not below the other. They are given by their bits: 0x43FA0000u is 500.",
             file_name, found.solved_return, found.best_return);
     }
+    YOLK_TRY(found.actions, actions(found.action_count));
     return found;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "embedded_sources.hpp"
+#include "yolk/internal/core/printable.hpp"
 
 namespace yolk {
 namespace {
@@ -17,9 +18,14 @@ namespace {
 constexpr std::size_t kMostLines = 10;
 constexpr std::string_view kPreludeInclude = "yolk/exact/environment_prelude.h";
 
+constexpr std::string_view kContinuousWord = "ENVIRONMENT_CONTINUOUS";
+
+enum class Actions { Any, Discrete, Continuous };
+
 struct InterfacePart {
     std::string_view name;
     std::string_view declaration;
+    Actions actions = Actions::Any;  ///< of the environments that have it
 };
 /// In the order of environment_facts.comp's lines, where a later name is in the lines of others.
 constexpr std::array kInterface{
@@ -28,7 +34,18 @@ constexpr std::array kInterface{
                   "EXACT_PROCEDURE environment_observe(State state, EXACT_OUT_ARRAY(float, observation, "
                   "kObservationCount))"},
     InterfacePart{"environment_step",
-                  "EXACT_FUNCTION StepResult environment_step(EXACT_INOUT(State) state, uint action)"},
+                  "EXACT_FUNCTION StepResult environment_step(EXACT_INOUT(State) state, uint action)",
+                  Actions::Discrete},
+    InterfacePart{"environment_step",
+                  "EXACT_FUNCTION StepResult environment_step(EXACT_INOUT(State) state, EXACT_IN_ARRAY(float, action, "
+                  "kActionCount))",
+                  Actions::Continuous},
+    InterfacePart{"kActionSquashed", "EXACT_CONST uint kActionSquashed = ... (1: tanh, 0: clipped)",
+                  Actions::Continuous},
+    InterfacePart{"kActionLow", "EXACT_CONST uint kActionLow[kActionCount] = {...} (the bits of floats)",
+                  Actions::Continuous},
+    InterfacePart{"kActionHigh", "EXACT_CONST uint kActionHigh[kActionCount] = {...} (the bits of floats)",
+                  Actions::Continuous},
     InterfacePart{"kObservationCount", "EXACT_CONST uint kObservationCount = ..."},
     InterfacePart{"kActionCount", "EXACT_CONST uint kActionCount = ..."},
     InterfacePart{"kMaxSteps", "EXACT_CONST uint kMaxSteps = ..."},
@@ -78,11 +95,17 @@ bool is_unfinished(const Diagnostic& diagnostic) {
            has(diagnostic.text, "missing #endif");
 }
 
+/// Whether an environment of this text has the part.
+bool is_of(const InterfacePart& part, std::string_view source) {
+    if (part.actions == Actions::Any) return true;
+    return has(source, kContinuousWord) == (part.actions == Actions::Continuous);
+}
+
 /// The part of the interface that a line of environment_facts.comp stands for, or null.
-const InterfacePart* part_at(std::size_t line_number) {
+const InterfacePart* part_at(std::size_t line_number, std::string_view source) {
     const std::string_view line = line_of(embedded_source(kFactsSource), line_number);
-    const auto* const part =
-        std::find_if(kInterface.begin(), kInterface.end(), [&](const auto& p) { return has(line, p.name); });
+    const auto* const part = std::find_if(kInterface.begin(), kInterface.end(),
+                                          [&](const auto& p) { return is_of(p, source) && has(line, p.name); });
     return part == kInterface.end() ? nullptr : part;
 }
 
@@ -106,7 +129,7 @@ struct Report {
             return add(fmt::format("{}:{}: {}", file_name, diagnostic.line, diagnostic.text));
         if (diagnostic.source.empty()) return add(fmt::format("{}: {}", file_name, diagnostic.text));
         if (diagnostic.source == kFactsSource) {
-            const InterfacePart* const part = part_at(diagnostic.line);
+            const InterfacePart* const part = part_at(diagnostic.line, source);
             const bool missing = part != nullptr && !has(source, part->name);
             if (!missing && is_unfinished(diagnostic))
                 return add(fmt::format("{}: its end leaves something open, such as a brace, a declaration or an #if",
@@ -118,7 +141,8 @@ struct Report {
     }
     void add_missing() {
         for (const InterfacePart& part : kInterface) {
-            if (!has(source, part.name)) add(fmt::format("{}: it does not define `{}`", file_name, part.declaration));
+            if (is_of(part, source) && !has(source, part.name))
+                add(fmt::format("{}: it does not define `{}`", file_name, part.declaration));
         }
         if (!has(source, kPreludeInclude)) {
             add(fmt::format("{}: it does not #include \"{}\", where the interface's words come from", file_name,
@@ -138,14 +162,14 @@ Error environment_error(std::string_view messages, std::string_view source, std:
         if (line.empty() || is_count || has(line, "compilation terminated")) continue;
         report.add_diagnostic(parse(line));
     }
-    const std::size_t shown = std::min(report.lines.size(), kMostLines);
+    const std::size_t kept = std::min(report.lines.size(), kMostLines);
     const std::string more =
-        shown < report.lines.size() ? fmt::format("\n  and {} more", report.lines.size() - shown) : std::string();
-    report.lines.resize(shown);
+        kept < report.lines.size() ? fmt::format("\n  and {} more", report.lines.size() - kept) : std::string();
+    report.lines.resize(kept);
     report.add_missing();
     return bad_input(
         "The environment '{}' cannot be used:\n  {}{}\nWhat such a file holds is written in docs/environments.md.",
-        file_name, fmt::join(report.lines, "\n  "), more);
+        shown(file_name), fmt::join(report.lines, "\n  "), more);
 }
 
 }  // namespace yolk

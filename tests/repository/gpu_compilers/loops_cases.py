@@ -62,7 +62,7 @@ class Loops(Folder):
         with open(page, encoding="utf-8") as file:
             text = file.read()
         self.assertNotIn("Old.", text)
-        self.assertTrue(text.startswith("# Page\n\n## First\n\nText.\n\n## Main loops\n\nWhat multiplies"), text)
+        self.assertTrue(text.startswith("# Page\n\n## First\n\nText.\n\n## Main loops\n\nThe table has the multiply-adds"), text)
         self.assertTrue(text.endswith("|\n\n## Last\n\nMore.\n"), text)
         self.write("page.md", "# Page\n")
         self.assertEqual(self.run_tool(loops, "page", self.plans, self.path("before"), self.path("after"), page).returncode, 2)

@@ -16,6 +16,7 @@
 #include "yolk/devices.hpp"
 #include "yolk/dispatcher.hpp"
 #include "yolk/environment.hpp"
+#include "yolk/host_environment.hpp"
 #include "yolk/internal/core/json_fwd.hpp"
 #include "yolk/internal/evolve/options.hpp"
 #include "yolk/internal/evolve/ranks.hpp"
@@ -31,6 +32,9 @@ struct TrainOptions {
     std::string task = "cartpole";  ///< the name of a built-in environment
     /// An environment of one's own (load_environment); where set, `task` is not looked at.
     std::shared_ptr<const LoadedEnvironment> own_environment{};
+    /// Environments that the host steps, at least one for each device; where there are any, neither `task` nor
+    /// `own_environment` is looked at. Two for a device let it compute for one while the other is stepped.
+    HostEnvironments host_environments{};
     evolve::EvolutionOptions evolution{};
     PolicyNetwork network{};          ///< widths; the ends must fit the environment
     std::uint32_t generations = 100;  ///< at most
@@ -68,6 +72,10 @@ struct TrainOptions {
     bool audits_alone = false;
 };
 
+/// Of the task that the options name; its name lives as long as they do. Errors: an unknown name, environments on the
+/// host that do not fit each other.
+[[nodiscard]] Result<EnvironmentInfo> environment_of(const TrainOptions& options);
+
 /// One generation, as metrics.jsonl and the progress bar show it.
 struct GenerationReport {
     std::uint32_t generation = 0;  ///< from 0
@@ -81,10 +89,11 @@ struct GenerationReport {
     std::uint32_t skipped_elements = 0;   ///< parameters left as they were, as they would not have been finite
     float sigma = 0.0F;
     float learning_rate = 0.0F;
-    std::string state_hash{};                ///< after the update; empty where none was due (TrainOptions::hash_every)
-    std::string state_digest{};              ///< after the update (yolk/internal/evolve/state_digest.hpp)
-    std::vector<evolve::RankShare> ranks{};  ///< where there are others: what each evaluated
-    evolve::Traffic traffic{};               ///< of this rank since the last report, or since training began
+    std::string state_hash{};    ///< after the update; empty where none was due (TrainOptions::hash_every)
+    bool solves = false;         ///< the unperturbed policy's return is one of a policy that solves the task
+    std::string state_digest{};  ///< after the update (yolk/internal/evolve/state_digest.hpp)
+    std::vector<evolve::RankShare> ranks{};      ///< where there are others: what each evaluated
+    evolve::Traffic traffic{};                   ///< of this rank since the last report, or since training began
     std::vector<evolve::WorkerShare> devices{};  ///< what each did in this generation; empty with a single device
 };
 [[nodiscard]] Json to_json(const GenerationReport& report);
@@ -143,6 +152,9 @@ struct EvalOptions {
     std::uint64_t seed = 1;
     /// What the policy was trained on, where that was an environment of one's own.
     std::shared_ptr<const LoadedEnvironment> own_environment{};
+    /// The environment that the policy runs in, copies of one, on the host: its own, or any other that it fits.
+    HostEnvironments host_environments{};
+    std::uint32_t max_steps = 0;  ///< of an episode in one of those; 0: the environment's
 };
 struct EvalOutcome {
     std::string task{};

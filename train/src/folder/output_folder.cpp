@@ -12,6 +12,7 @@
 #include "yolk/internal/core/descriptor.hpp"
 #include "yolk/internal/core/file.hpp"
 #include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/train/run_folder.hpp"
 #include "yolk/json.hpp"
 #include "yolk/log.hpp"
 
@@ -65,6 +66,12 @@ std::filesystem::path policy_path(const std::filesystem::path& folder) { return 
 std::filesystem::path metrics_path(const std::filesystem::path& folder) { return folder / "metrics.jsonl"; }
 std::filesystem::path checkpoint_path(const std::filesystem::path& folder) { return folder / "checkpoint.yolk"; }
 std::filesystem::path log_path(const std::filesystem::path& folder) { return folder / "log.yolk"; }
+std::filesystem::path model_path(const std::filesystem::path& folder) { return folder / "model.safetensors"; }
+std::filesystem::path configuration_path(const std::filesystem::path& folder) { return folder / "yolk.toml"; }
+std::vector<std::filesystem::path> paths_of_run(const std::filesystem::path& folder) {
+    return {policy_path(folder), model_path(folder),   checkpoint_path(folder),
+            log_path(folder),    metrics_path(folder), configuration_path(folder)};
+}
 
 Result<std::optional<WriterLock>> lock_output_folder(const std::filesystem::path& folder) {
     std::error_code ignored;
@@ -85,8 +92,7 @@ Result<void> prepare_output_folder(const std::filesystem::path& folder, std::opt
         YOLK_TRY_VOID(put_back(folder));
     }
     const std::filesystem::path trial = folder / ".yolk-trial";
-    for (const std::filesystem::path& path :
-         {policy_path(folder), metrics_path(folder), checkpoint_path(folder), log_path(folder)}) {
+    for (const std::filesystem::path& path : paths_of_run(folder)) {
         YOLK_TRY_VOID(check_replaceable(path));
         remove_abandoned_parts(path);
     }

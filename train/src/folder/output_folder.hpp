@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "yolk/internal/core/descriptor.hpp"
 #include "yolk/internal/core/json_fwd.hpp"
@@ -28,6 +29,8 @@ namespace yolk::train {
 [[nodiscard]] std::filesystem::path metrics_path(const std::filesystem::path& folder);
 [[nodiscard]] std::filesystem::path checkpoint_path(const std::filesystem::path& folder);
 [[nodiscard]] std::filesystem::path log_path(const std::filesystem::path& folder);
+/// All files that a run may write, of whatever kind it is (run_folder.hpp).
+[[nodiscard]] std::vector<std::filesystem::path> paths_of_run(const std::filesystem::path& folder);
 
 /// What a line of metrics may say of the state after its generation: the digest, the hash, or both.
 struct StateNames {

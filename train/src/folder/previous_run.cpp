@@ -18,6 +18,7 @@
 #include "yolk/internal/core/file.hpp"
 #include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/core/text_file.hpp"
+#include "yolk/internal/train/run_folder.hpp"
 #include "yolk/log.hpp"
 
 namespace yolk::train {
@@ -53,8 +54,7 @@ std::uint64_t highest_number(const std::filesystem::path& folder) {
 /// Those of `folder` that a run writes.
 std::vector<std::filesystem::path> files_of_run(const std::filesystem::path& folder) {
     std::vector<std::filesystem::path> files;
-    for (const std::filesystem::path& path :
-         {policy_path(folder), checkpoint_path(folder), log_path(folder), metrics_path(folder)}) {
+    for (const std::filesystem::path& path : paths_of_run(folder)) {
         if (has_entry(path)) files.push_back(path);
     }
     return files;
@@ -63,8 +63,8 @@ std::vector<std::filesystem::path> files_of_run(const std::filesystem::path& fol
 /// A run that was cut off within its first generation leaves metrics of at most two lines and nothing else, and has
 /// nothing to keep.
 bool holds_run(const std::filesystem::path& folder) {
-    if (has_entry(policy_path(folder)) || has_entry(checkpoint_path(folder)) || has_entry(log_path(folder)))
-        return true;
+    for (const auto& path : {policy_path(folder), model_path(folder), checkpoint_path(folder), log_path(folder)})
+        if (has_entry(path)) return true;
     const Result<std::string> metrics = read_beginning(metrics_path(folder), std::size_t{1} << 16U);
     return metrics && std::count(metrics->begin(), metrics->end(), '\n') > 2;
 }

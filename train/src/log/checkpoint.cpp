@@ -104,12 +104,12 @@ Result<void> check_settings(const Settings& stored, const TrainOptions& options,
     }
     for (const auto& [name, value] : given) {
         const std::string* const found = find_setting(stored, name);
-        if (found == nullptr) return damaged(what, fmt::format("it does not say its '{}'", name));
+        if (found == nullptr) return damaged(what, fmt::format("it does not say its '{}'", shown(name)));
         if (*found != value) {
             return bad_input(
                 "{} is of a run with {} '{}', but '{}' was given. Give the same to resume it, or train again without "
                 "--resume.",
-                what, name, *found, value);
+                what, name, shown(*found), shown(value));
         }
     }
     if (stored.size() != given.size()) return damaged(what, "it has settings that Yolk does not know");

@@ -5,6 +5,7 @@
 
 #include <charconv>
 
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/evolve/parameter_setup.hpp"
 #include "yolk/internal/evolve/setting_reader.hpp"
 #include "yolk/internal/train/policy_file.hpp"
@@ -14,13 +15,13 @@
 namespace yolk::train {
 namespace {
 
-Result<PolicyNetwork> read_network(const evolve::SettingReader& settings) {
+Result<PolicyNetwork> read_network(const evolve::SettingReader& settings, std::uint32_t max_width) {
     YOLK_TRY(const std::string given, settings.text("network"));
     PolicyNetwork network{.widths = {}};
     for (const std::string& part : evolve::listed(given)) {
         std::uint32_t width = 0;
         const auto [end, code] = std::from_chars(part.data(), part.data() + part.size(), width);
-        if (code != std::errc() || end != part.data() + part.size() || width < 1 || width > kMaxWidth)
+        if (code != std::errc() || end != part.data() + part.size() || width < 1 || width > max_width)
             return settings.wrong("network", given);
         network.widths.push_back(width);
     }
@@ -40,13 +41,13 @@ Result<LoggedRun> logged_run(const evolve::RunLogHeader& header, std::string_vie
     if (const std::string* const system = system_of(header)) {
         return bad_input(
             "{} is the log of a search over the system '{}', not of a policy's training: replay it over that system.",
-            what, *system);
+            what, shown(*system));
     }
     LoggedRun run;
     YOLK_TRY(run.task, settings.text("task"));
     YOLK_TRY(run.environment_source, settings.text("environment_source"));
     if (run.environment_source == "built-in") run.environment_source.clear();
-    YOLK_TRY(run.network, read_network(settings));
+    YOLK_TRY(run.network, read_network(settings, max_width_of(run.environment_source)));
     YOLK_TRY(run.evolution, evolve::options_of(settings));
     YOLK_TRY(const ParameterTable all, ParameterTable::create(run.network.parameters()));
     run.initial = evolve::initial_parameters(all, run.evolution.seed);

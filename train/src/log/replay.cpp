@@ -13,6 +13,7 @@
 #include "logged_run.hpp"
 #include "output_folder.hpp"
 #include "run_log_replay.hpp"
+#include "yolk/internal/evolve/setting_reader.hpp"
 
 namespace yolk::train {
 namespace {
@@ -147,6 +148,8 @@ Result<FoundLog> find_log(const std::filesystem::path& given) {
     YOLK_TRY(const RunLogReader log, open_log_of(given));
     FoundLog found{.file = log.path()};
     if (const std::string* const system = system_of(log.header())) found.system = *system;
+    const std::string* const task = evolve::SettingReader(log.header().settings, "the log").find("task");
+    found.is_bytes = task != nullptr && *task == "bytes";
     return found;
 }
 

@@ -30,6 +30,13 @@ class RunDevices {
                                                         std::span<const float> parameters, std::uint64_t seed,
                                                         std::uint32_t generation);
 
+    /// The unperturbed policy in the environments on the host, in episodes [first_episode, first_episode + count): on
+    /// the device that leads, or the next where that is lost.
+    [[nodiscard]] Result<std::vector<float>> run_policy_on_host(const TaskSetup& setup, const TrainOptions& options,
+                                                                std::span<const float> parameters,
+                                                                std::uint32_t generation, std::uint32_t first_episode,
+                                                                std::uint32_t count);
+
     [[nodiscard]] const std::vector<Device>& devices() const noexcept { return devices_; }
     [[nodiscard]] std::vector<Device> in_use() const;  ///< those that were not dropped
     [[nodiscard]] std::string losses() const { return pool_ ? pool_->losses() : std::string(); }
@@ -38,12 +45,16 @@ class RunDevices {
    private:
     RunDevices() = default;
     [[nodiscard]] Result<std::size_t> lead() const;
+    [[nodiscard]] Result<HostPlayers*> players_on(std::size_t device, const TaskSetup& setup,
+                                                  const TrainOptions& options);
     [[nodiscard]] Dispatcher& dispatcher(std::size_t index);
 
     std::vector<Device> devices_;
     evolve::Exchange* exchange_ = nullptr;    // where there are other ranks
     std::unique_ptr<Dispatcher> single_;      // where there is no pool
-    std::optional<evolve::DevicePool> pool_;  // where there are several devices
+    std::optional<evolve::DevicePool> pool_;  // where there are several devices, or environments on the host
+    std::unique_ptr<HostPlayers> players_;    // of the unperturbed policy, on the device that led last
+    std::size_t players_device_ = 0;
 };
 
 }  // namespace yolk::train

@@ -37,7 +37,7 @@ Result<Start> find_start_on_any(std::span<const Device> devices, const TrainOpti
 struct OnDevices {
     RunDevices devices;
     evolve::Evolution evolution;
-    PolicyRunner final_runner;
+    std::optional<PolicyRunner> final_runner;  // without environments on the host
 };
 
 Result<std::unique_ptr<OnDevices>> prepare_devices(std::span<const Device> devices, const RunRanks& ranks,
@@ -45,19 +45,25 @@ Result<std::unique_ptr<OnDevices>> prepare_devices(std::span<const Device> devic
                                                    const std::optional<Checkpoint>& from) {
     YOLK_TRY(RunDevices run_devices, RunDevices::create(devices, ranks.exchange(), options));
     YOLK_TRY(evolve::Evolution evolution, run_devices.create_evolution(setup, options, from));
-    YOLK_TRY(PolicyRunner final_runner, run_devices.create_runner(setup.final));
-    return std::make_unique<OnDevices>(OnDevices{
-        .devices = std::move(run_devices), .evolution = std::move(evolution), .final_runner = std::move(final_runner)});
+    auto on = std::make_unique<OnDevices>(
+        OnDevices{.devices = std::move(run_devices), .evolution = std::move(evolution), .final_runner = {}});
+    if (!setup.host) {
+        YOLK_TRY(on->final_runner, on->devices.create_runner(setup.final));
+    }
+    return on;
 }
 
 /// After the last generation: the files, and the evaluation of the finished policy, which are rank 0's.
-Result<void> finish_run(Run& run, PolicyRunner& final_runner) {
+Result<void> finish_run(Run& run, std::optional<PolicyRunner>& final_runner) {
     if (auto saved = run.save_end(); !saved) return run.save_what_is_good(std::move(saved).error());
     YOLK_TRY(run.outcome.policy, save(run));  // before the evaluation, so that a failure there loses nothing
     if (!run.ranks.writes()) return {};
     YOLK_TRY(const std::vector<float> returns,
-             run.devices.run_policy(final_runner, run.setup.final, run.last.parameters, run.options.evolution.seed,
-                                    run.outcome.generations));
+             final_runner
+                 ? run.devices.run_policy(*final_runner, run.setup.final, run.last.parameters,
+                                          run.options.evolution.seed, run.outcome.generations)
+                 : run.devices.run_policy_on_host(run.setup, run.options, run.last.parameters, run.outcome.generations,
+                                                  kFinalEpisodes, run.options.evaluation_episodes));
     run.outcome.eval_mean_return = statistics_of(returns).mean;
     // Training may stop at a stricter mark (TaskSetup::solved_at), so that this holds when it did.
     run.outcome.solved = std::isfinite(run.outcome.eval_mean_return) &&

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training_run.hpp"
 
+#include <cmath>
+
 #include "process_clock.hpp"
 #include "run_log_start.hpp"
 #include "yolk/internal/core/file.hpp"
@@ -45,6 +47,7 @@ Result<GenerationReport> Run::step() {
     count_shares(report.devices);
     count_ranks(report);
     report.evaluations_per_second = static_cast<double>(report.evaluations) / step_seconds;
+    if (ranks.writes()) YOLK_TRY_VOID(score_policy(report));  // others have no policy return
     report.seconds = seconds_since(start);
     if (report.generation == outcome.resumed_from) outcome.first_generation_seconds = process_seconds();
     evaluations += report.evaluations;
@@ -52,6 +55,26 @@ Result<GenerationReport> Run::step() {
     outcome.generations_without_finite += summary.has_finite ? 0U : 1U;
     outcome.skipped_elements += report.skipped_elements;
     return report;
+}
+
+/// Of environments on the host few episodes are played, and more where these reach the mark: then the mean must be
+/// above it by its own standard error, so that fresh episodes stay there although these were the reason to stop.
+Result<void> Run::score_policy(GenerationReport& report) {
+    if (!setup.host) {
+        report.solves = is_solved(setup, report.policy_return);
+        return {};
+    }
+    for (const std::uint32_t episodes : {kHostCheckEpisodeCount, kCheckEpisodeCount}) {
+        YOLK_TRY(const std::vector<float> returns,
+                 devices.run_policy_on_host(setup, options, evolution.parameters(), report.generation, kCheckEpisodes,
+                                            episodes));
+        const ReturnStatistics found = statistics_of(returns);
+        const double error = found.deviation / std::sqrt(static_cast<double>(episodes));
+        report.policy_return = static_cast<float>(found.mean);
+        report.solves = is_solved(setup, static_cast<float>(found.mean - error));
+        if (!is_solved(setup, report.policy_return)) break;
+    }
+    return {};
 }
 
 Result<void> Run::write_metrics(const GenerationReport& report) {
@@ -140,7 +163,7 @@ Result<RunEnd> Run::after_generation(const GenerationReport& report, const OnGen
     if (has_gone_back(report)) YOLK_TRY_VOID(go_back(report.generation));
     YOLK_TRY_VOID(write_metrics(report));
     ++outcome.generations;
-    outcome.solved = ranks.writes() && is_solved(setup, report.policy_return);  // others have no policy return
+    outcome.solved = report.solves;
     if (!report.state_hash.empty()) keep_state(report.state_hash);
     if (checkpoint_due(outcome.generations)) YOLK_TRY_VOID(save_checkpoint(at_its_end()));
     if (on_generation && !on_generation(report)) return RunEnd::Callback;

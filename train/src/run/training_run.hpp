@@ -55,6 +55,7 @@ struct Run {
 
     Result<void> begin();
     Result<GenerationReport> step();
+    Result<void> score_policy(GenerationReport& report);
     Result<void> write_metrics(const GenerationReport& report);
     void count_shares(std::span<const evolve::WorkerShare> shares);
     [[nodiscard]] bool has_gone_back(const GenerationReport& report) const;

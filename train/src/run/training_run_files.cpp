@@ -54,7 +54,7 @@ Result<void> Run::write_log(const GenerationReport& report) {
     if (!log) return {};
     evolve::LoggedGeneration logged{.generation = report.generation,
                                     .policy_mean = report.policy_return,
-                                    .solved = is_solved(setup, report.policy_return),
+                                    .solved = report.solves,
                                     .digest = report.state_digest};
     YOLK_TRY(logged.shaped, evolution.shaped());
     return log->append(logged);
@@ -159,10 +159,10 @@ Result<void> Run::save_end() {
 
 Result<std::filesystem::path> save(const Run& run) {
     if (run.options.out.empty()) return std::filesystem::path{};
-    const LoadedEnvironment* const own = run.options.own_environment.get();
+    const bool is_own = run.setup.host || run.options.own_environment;
     std::filesystem::path path = policy_path(run.options.out);
     YOLK_TRY_VOID(save_policy(path, {.task = std::string(run.setup.environment.name),
-                                     .environment_source = own ? own->source_hash() : std::string(),
+                                     .environment_source = is_own ? environment_source(run.options) : std::string(),
                                      .network = run.options.network,
                                      .generations = run.last.generations,
                                      .seed = run.options.evolution.seed,

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
 
 #include "yolk/environment.hpp"
+#include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/evolve/device_pool.hpp"
 #include "yolk/internal/runtime/probe.hpp"
 #include "yolk/internal/train/policy_file.hpp"
@@ -64,6 +67,49 @@ bool depends_on_placement(std::span<const Device> devices, const LoadedEnvironme
     return std::ranges::any_of(devices, [](const Device& device) { return !device.findings().inexact_reason.empty(); });
 }
 
+/// Of the outputs of a policy.
+struct PolicyActions {
+    bool continuous = false;
+    bool squashed = false;
+};
+
+Result<PolicyActions> actions_of(const Policy& policy, const LoadedEnvironment* own) {
+    if (is_host_source(policy.environment_source)) {
+        YOLK_TRY(const HostEnvironmentInfo info, host_info_of_source(policy.environment_source));
+        return PolicyActions{.continuous = info.actions.count == 0};
+    }
+    YOLK_TRY(const EnvironmentInfo info, own != nullptr ? own->info() : find_environment(policy.task));
+    return PolicyActions{.continuous = info.actions.continuous, .squashed = info.actions.squashed};
+}
+
+/// Whether it may be run there: one of its own kind, and of its sizes.
+Result<void> check_fits(const Policy& policy, const PolicyActions& actions, const HostEnvironmentInfo& info,
+                        std::string_view what) {
+    const std::vector<std::uint32_t>& widths = policy.network.widths;
+    if (widths.front() == info.observation_count && widths.back() == info.actions.outputs() &&
+        actions.continuous == (info.actions.count == 0))
+        return {};
+    return bad_input("{} takes {} observations and makes {} {}; the environment '{}' is: {}.", what, widths.front(),
+                     widths.back(), actions.continuous ? "values of a box" : "discrete actions", info.name,
+                     host_source(info));
+}
+
+Result<std::vector<float>> run_in_host_environments(const Device& device, const Policy& policy,
+                                                    const ParameterTable& parameters, const EvalOptions& options,
+                                                    const PolicyActions& actions) {
+    YOLK_TRY(const EnvironmentInfo info, common_info(options.host_environments));
+    YOLK_TRY(HostTask task, host_task(policy.network, parameters, info, options.max_steps));
+    task.policies.determinism = Determinism::Fast;
+    task.squashed = actions.squashed;
+    YOLK_TRY_VOID(probe(device));
+    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
+    YOLK_TRY(const auto players, HostPlayers::create(device, dispatcher, options.host_environments, task));
+    YOLK_TRY_VOID(players->set_parameters(policy.parameters));
+    std::vector<float> returns(options.episodes);
+    YOLK_TRY_VOID(players->play_mean({.seed = options.seed}, kEvaluationEpisodes, returns));
+    return returns;
+}
+
 Result<std::vector<float>> run_on_one(const Device& device, const RolloutDesc& desc, std::span<const float> parameters,
                                       std::uint64_t seed) {
     YOLK_TRY_VOID(probe(device));  // plans respect the loop limit that it finds
@@ -83,11 +129,22 @@ Result<EvalOutcome> evaluate_policy(const evolve::Devices& given, const std::fil
     rollout.environment = loaded.task;
     rollout.own_environment = options.own_environment;
     YOLK_TRY(const std::vector<Device> devices, given.handles());
+    const bool on_host = !options.host_environments.empty();
+    PolicyActions actions;
+    if (on_host) {
+        YOLK_TRY(actions, actions_of(loaded, options.own_environment.get()));
+        YOLK_TRY_VOID(
+            check_fits(loaded, actions, options.host_environments.front()->info(), fmt::format("'{}'", shown(policy))));
+    } else if (is_host_source(loaded.environment_source)) {
+        return bad_input("'{}' was trained on '{}', which the host steps. Give that environment (--program).",
+                         shown(policy), loaded.task);
+    }
     YOLK_TRY(const std::vector<float> returns,
-             devices.size() == 1 ? run_on_one(devices.front(), rollout, loaded.parameters, options.seed)
-                                 : run_on_pool(devices, rollout, loaded.parameters, options.seed));
+             on_host               ? run_in_host_environments(devices.front(), loaded, parameters, options, actions)
+             : devices.size() == 1 ? run_on_one(devices.front(), rollout, loaded.parameters, options.seed)
+                                   : run_on_pool(devices, rollout, loaded.parameters, options.seed));
     const ReturnStatistics statistics = statistics_of(returns);
-    return EvalOutcome{.task = loaded.task,
+    return EvalOutcome{.task = on_host ? options.host_environments.front()->info().name : loaded.task,
                        .episodes = options.episodes,
                        .mean_return = statistics.mean,
                        .deviation = statistics.deviation,

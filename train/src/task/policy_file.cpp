@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "yolk/environment.hpp"
+#include "yolk/host_environment.hpp"
 #include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/core/state_file.hpp"
 
@@ -25,15 +26,15 @@ std::string text_of_widths(const PolicyNetwork& network) { return fmt::format("{
 Result<void> append_parameter(const StateFile& file, const ParameterDesc& p, std::string_view what,
                               std::vector<float>& out) {
     const StoredTensor* const tensor = find_tensor(file.tensors, p.name);
-    if (tensor == nullptr) return bad_input("{} has no tensor '{}', which its network needs.", what, p.name);
+    if (tensor == nullptr) return bad_input("{} has no tensor '{}', which its network needs.", what, shown(p.name));
     const std::vector<std::uint64_t> wanted = shape_of(p);
     if (tensor->shape != wanted) {
-        return bad_input("Tensor '{}' of {} has the shape [{}]; its network needs [{}].", p.name, what,
+        return bad_input("Tensor '{}' of {} has the shape [{}]; its network needs [{}].", shown(p.name), what,
                          fmt::join(tensor->shape, ", "), fmt::join(wanted, ", "));
     }
     if (!std::all_of(tensor->values.begin(), tensor->values.end(), [](float v) { return std::isfinite(v); })) {
-        return bad_input("Tensor '{}' of {} has values that are not finite, so the policy cannot be run.", p.name,
-                         what);
+        return bad_input("Tensor '{}' of {} has values that are not finite, so the policy cannot be run.",
+                         shown(p.name), what);
     }
     out.insert(out.end(), tensor->values.begin(), tensor->values.end());
     return {};
@@ -42,33 +43,45 @@ Result<void> append_parameter(const StateFile& file, const ParameterDesc& p, std
 /// The environment of a policy. Running one on other dynamics than it was trained on would give returns that look like
 /// its own, so another text is refused, even one that differs in a comment.
 Result<EnvironmentInfo> environment_of(const Policy& policy, const LoadedEnvironment* own, std::string_view what) {
+    if (is_host_source(policy.environment_source)) {
+        if (own != nullptr)
+            return bad_input("{} was trained on '{}', which the host steps, but a file '{}' was given. Leave it away.",
+                             what, policy.task, own->info().name);
+        YOLK_TRY(const HostEnvironmentInfo info, host_info_of_source(policy.environment_source));
+        return EnvironmentInfo{
+            .name = policy.task, .observation_count = info.observation_count, .action_count = info.actions.outputs()};
+    }
     if (policy.environment_source.empty()) {
         if (own == nullptr) return find_environment(policy.task);
         return bad_input("{} was trained on the built-in environment '{}', but a file '{}' was given. Leave it away.",
-                         what, policy.task, own->info().name);
+                         what, shown(policy.task), shown(own->info().name));
     }
     if (own == nullptr) {
         return bad_input("{} was trained on '{}', an environment from a file (text {}). Give that file (--env).", what,
-                         policy.task, policy.environment_source);
+                         shown(policy.task), policy.environment_source);
     }
     if (own->info().name == policy.task && own->source_hash() == policy.environment_source) return own->info();
     return bad_input(
         "{} was trained on the environment '{}' (text {}), but '{}' (text {}) was given. Give the file as it was then.",
-        what, policy.task, policy.environment_source, own->info().name, own->source_hash());
+        what, shown(policy.task), policy.environment_source, shown(own->info().name), own->source_hash());
 }
 
 }  // namespace
 
-Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& environment) {
+std::uint32_t max_width_of(std::string_view environment_source) noexcept {
+    return is_host_source(environment_source) ? kMaxHostWidth : kMaxWidth;
+}
+
+Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& environment, std::uint32_t max_width) {
     const std::vector<std::uint32_t>& widths = network.widths;
     if (widths.size() < kMinWidths || widths.size() > kMaxWidths) {
         return bad_input("The network has {} widths; it must have from {} to {}.", widths.size(), kMinWidths,
                          kMaxWidths);
     }
     for (const std::uint32_t width : widths) {
-        if (width < 1 || width > kMaxWidth) {
+        if (width < 1 || width > max_width) {
             return bad_input("The network [{}] has a width of {}; each must be from 1 to {}.", fmt::join(widths, ", "),
-                             width, kMaxWidth);
+                             width, max_width);
         }
     }
     if (widths.front() != environment.observation_count || widths.back() != environment.action_count) {
@@ -94,7 +107,8 @@ Result<void> save_policy(const std::filesystem::path& path, const Policy& policy
         StoredTensor tensor{
             .name = p.name, .shape = shape_of(p), .values = {first, first + static_cast<std::ptrdiff_t>(count)}};
         if (!std::all_of(tensor.values.begin(), tensor.values.end(), [](float v) { return std::isfinite(v); })) {
-            return bad_input("The parameter '{}' has values that are not finite, so the policy is not saved.", p.name);
+            return bad_input("The parameter '{}' has values that are not finite, so the policy is not saved.",
+                             shown(p.name));
         }
         file.tensors.push_back(std::move(tensor));
         offset += count;
@@ -124,7 +138,7 @@ Result<Policy> load_policy(const std::filesystem::path& path, const LoadedEnviro
     if (text_of_widths(policy.network) != network) reader.fail("network");
     YOLK_TRY_VOID(check_fields(reader, kPolicyKind, what));
     YOLK_TRY(const EnvironmentInfo environment, environment_of(policy, own, what));
-    YOLK_TRY_VOID(check_network(policy.network, environment));
+    YOLK_TRY_VOID(check_network(policy.network, environment, max_width_of(policy.environment_source)));
     const std::vector<ParameterDesc> parameters = policy.network.parameters();
     for (const ParameterDesc& p : parameters) YOLK_TRY_VOID(append_parameter(file, p, what, policy.parameters));
     if (file.tensors.size() != parameters.size()) {

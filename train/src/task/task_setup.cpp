@@ -11,29 +11,34 @@ namespace yolk::train {
 namespace {
 
 Result<EnvironmentInfo> trained_environment(const TrainOptions& options) {
-    const LoadedEnvironment* const own = options.own_environment.get();
-    if (own == nullptr) return find_environment(options.task);
-    if (options.evolution.determinism == Determinism::Exact && !own->inexact_reason().empty()) {
+    const LoadedEnvironment* const own = options.host_environments.empty() ? options.own_environment.get() : nullptr;
+    if (own != nullptr && options.evolution.determinism == Determinism::Exact && !own->inexact_reason().empty()) {
         return unsupported(
             "The environment '{}' cannot be trained on in exact mode, which promises the "
             "same bits on every device. {}. Change that, or use fast determinism.",
             own->info().name, own->inexact_reason());
     }
-    return own->info();
+    return environment_of(options);
 }
 
 Result<void> check_limits(const TrainOptions& options, const EnvironmentInfo& environment) {
     YOLK_TRY_VOID(evolve::validate(options.evolution));
     if (options.generations < 1) return bad_input("The number of generations is 0; it must be at least 1.");
-    if (options.max_steps > environment.max_steps) {
+    if (options.max_steps > environment.max_steps && environment.max_steps > 0) {
         return bad_input("The steps of an episode are {}; {} has at most {} (0 means that).", options.max_steps,
                          environment.name, environment.max_steps);
     }
     YOLK_TRY_VOID(check_evaluation_episodes(options.evaluation_episodes));
-    return check_network(options.network, environment);
+    return check_network(options.network, environment, max_width_of(environment_source(options)));
 }
 
 }  // namespace
+
+Result<EnvironmentInfo> environment_of(const TrainOptions& options) {
+    if (!options.host_environments.empty()) return common_info(options.host_environments);
+    if (options.own_environment) return options.own_environment->info();
+    return find_environment(options.task);
+}
 
 Result<void> check_evaluation_episodes(std::uint32_t episodes) {
     if (episodes < 1 || episodes > kMaxEvaluationEpisodes) {
@@ -78,6 +83,15 @@ Result<TaskSetup> set_up_task(const TrainOptions& options) {
     setup.population.determinism = options.evolution.determinism;
     setup.population.config = options.rollout_config;
     const EnvironmentInfo& environment = setup.environment;
+    if (!options.host_environments.empty()) {
+        setup.solved_at = environment.solved_return;
+        YOLK_TRY(setup.host, host_task(options.network, setup.parameters, environment, options.max_steps));
+        setup.host->episodes = options.evolution.episodes;
+        setup.host->policies.rank = options.evolution.rank;
+        setup.host->policies.antithetic = options.evolution.antithetic;
+        setup.host->policies.determinism = options.evolution.determinism;
+        return setup;
+    }
     setup.solved_at = environment.solved_return + 0.5F * (environment.best_return - environment.solved_return);
     return setup;
 }
@@ -136,6 +150,7 @@ Json to_json(const GenerationReport& report) {
 }
 
 std::string environment_source(const TrainOptions& options) {
+    if (!options.host_environments.empty()) return host_source(options.host_environments.front()->info());
     return options.own_environment ? options.own_environment->source_hash() : "built-in";
 }
 

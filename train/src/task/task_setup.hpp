@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "host_players.hpp"
 #include "yolk/internal/evolve/generation.hpp"
 #include "yolk/result.hpp"
 #include "yolk/rollout.hpp"
@@ -22,6 +24,7 @@ inline constexpr std::uint32_t kEvaluationEpisodes = 3U << 30U;  ///< of evaluat
 /// No range is used beyond its first 2^20 episodes.
 inline constexpr std::uint32_t kMaxEvaluationEpisodes = 1U << 20U;
 inline constexpr std::uint32_t kCheckEpisodeCount = 100;
+inline constexpr std::uint32_t kHostCheckEpisodeCount = 16;  ///< where the host steps the environment, at first
 
 struct TaskSetup {
     EnvironmentInfo environment;  ///< an own one's lives in the descriptions below
@@ -34,6 +37,8 @@ struct TaskSetup {
     /// and best_return, so that 100 fresh episodes stay above solved_return although the checks were the reason to
     /// stop.
     float solved_at = 0.0F;
+    /// Of environments that the host steps; none are in the descriptions above, which no roll-out is then made of.
+    std::optional<HostTask> host{};
 };
 
 /// Checks all options that need no device.

@@ -17,6 +17,9 @@ Result<std::vector<std::string>> train_twin(const TrainOptions& options, const O
             "and build.",
             options.own_environment->info().name);
     }
+    if (!options.host_environments.empty())
+        return unsupported(
+            "The exact twin cannot step environments on the host. Compare the state hashes of two runs.");
     YOLK_TRY(const TaskSetup setup, set_up_task(options));
     evolve::PoolParts parts{.parameters = setup.parameters, .initial = setup.initial};
     parts.members = [&setup](const Device*, Dispatcher*) {
@@ -38,8 +41,9 @@ Result<std::vector<std::string>> train_twin(const TrainOptions& options, const O
         GenerationReport report = report_of(summary, hash, std::move(digest));
         report.evaluations_per_second = static_cast<double>(report.evaluations) / step_seconds;
         report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+        report.solves = is_solved(setup, report.policy_return);
         if (on_generation && !on_generation(report)) break;
-        if (options.stop_when_solved && is_solved(setup, report.policy_return)) break;
+        if (options.stop_when_solved && report.solves) break;
     }
     return hashes;
 }

@@ -15,7 +15,7 @@
 #ifdef __cplusplus
 #include <bit>
 #include <cstdint>
-#define EXACT_BEGIN        \
+#define EXACT_BEGIN         \
     namespace yolk::exact { \
     using uint = std::uint32_t;
 #define EXACT_END }
@@ -23,7 +23,8 @@
 #define EXACT_FUNCTION [[nodiscard]] constexpr
 #define EXACT_PROCEDURE constexpr void
 #define EXACT_INOUT(Type) Type&
-#define EXACT_OUT_ARRAY(Type, name, count) Type (&name)[count]
+#define EXACT_OUT_ARRAY(Type, name, count) Type(&name)[count]
+#define EXACT_IN_ARRAY(Type, name, count) const Type(&name)[count]
 namespace yolk::exact {
 using exact_float = float;
 constexpr std::uint32_t exact_bits(float value) noexcept { return std::bit_cast<std::uint32_t>(value); }
@@ -41,6 +42,7 @@ struct uvec4 {
 #define EXACT_PROCEDURE void
 #define EXACT_INOUT(Type) inout Type
 #define EXACT_OUT_ARRAY(Type, name, count) out Type name[count]
+#define EXACT_IN_ARRAY(Type, name, count) in Type name[count]
 #define exact_float precise float
 #define exact_bits(value) floatBitsToUint(value)
 #define exact_from_bits(bits) uintBitsToFloat(bits)

@@ -23,7 +23,8 @@ struct ChildProgram {
     std::filesystem::path directory{};                               ///< where it runs; empty: where the caller does
     std::vector<std::pair<std::string, std::string>> environment{};  ///< beside the caller's
     std::chrono::milliseconds timeout{60'000};                       ///< 0: none
-    std::chrono::milliseconds silence{0};                            ///< between two things that it prints; 0: no limit
+    std::chrono::milliseconds silence{0};                            ///< of it while it is due to print; 0: no limit
+    bool passes_errors = false;                                      ///< its standard error goes to ours as well
     std::chrono::milliseconds grace{500};                            ///< between SIGTERM and SIGKILL
     std::uint64_t max_output_bytes = std::uint64_t{16} << 20U;       ///< with an answer: that it has not taken
 };

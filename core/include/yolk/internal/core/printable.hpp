@@ -16,7 +16,11 @@ namespace yolk {
 [[nodiscard]] std::string shown(const std::string& name);
 [[nodiscard]] std::string shown(const char* name);
 
-/// A whole message, in which newlines and tabs stay. What prints messages calls it (log(), the command's errors).
-[[nodiscard]] std::string printable(std::string_view message);
+/// Text of several lines, in which newlines and tabs stay. What prints text calls it.
+[[nodiscard]] std::string printable(std::string_view text);
+
+/// A whole message, whose further lines are indented, so that none of them passes for another message. What prints
+/// messages calls it (log(), the command's errors).
+[[nodiscard]] std::string printable_message(std::string_view message);
 
 }  // namespace yolk

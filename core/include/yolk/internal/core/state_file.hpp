@@ -51,6 +51,9 @@ inline constexpr StateKind kRoundsKind{
 inline constexpr StateKind kGepaKind{
     "gepa", 2, 0, std::size_t{1} << 30U, "the checkpoint of a prompt search",
     "an optimization with prompts writes it as FILE.checkpoint.0 and so on", "search anew without --resume"};
+inline constexpr StateKind kModelKind{
+    "model", 1, 0, std::size_t{4} << 30U, "a network that has learned a data set",
+    "give the model.safetensors in the output folder of `yolk train DATA`", "train again"};
 inline constexpr StateKind kAskedKind{
     "asked-run", 1, 0, std::size_t{4} << 30U, "the state of a run of ask and tell",
     "give a file that Evolution.save wrote", "run again"};

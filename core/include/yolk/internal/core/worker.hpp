@@ -81,4 +81,7 @@ struct WorkerTask {
 /// process without destructors, whatever threads a driver has left. Returns where it was started by hand.
 int serve_worker(int argc, char** argv, std::span<const WorkerTask> tasks);
 
+/// Whether this process is one: what would start another then does its work itself.
+[[nodiscard]] bool is_worker() noexcept;
+
 }  // namespace yolk

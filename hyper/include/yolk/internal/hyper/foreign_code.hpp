@@ -2,7 +2,9 @@
 // What another language needs: errors of functions that are traced at once, waiting without its lock, loops that end.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -28,6 +30,23 @@ using Waiter = void (*)(const std::function<void()>& wait);
 /// From now on threads of this process wait through it, so that it can let go of a lock that host functions need.
 /// nullptr: they just wait.
 void wait_for_host_calls_through(Waiter waiter) noexcept;
+
+/// While one lives, `caller` is in force in this thread and in all that work for what it calls: host calls, metrics and
+/// models find it there. Nested ones hide the outer.
+class CallerScope {
+   public:
+    explicit CallerScope(std::shared_ptr<void> caller);
+    ~CallerScope();
+    CallerScope(const CallerScope&) = delete;
+    CallerScope& operator=(const CallerScope&) = delete;
+};
+/// The innermost; nullptr for none.
+[[nodiscard]] std::shared_ptr<void> caller_in_force();
+
+/// From now on host calls of this process that have not come back so long after a stop request (yolk/stop.hpp) are
+/// given up, with a Cancelled error: a call cannot be ended, but nobody waits for it. 0, the default: they are waited
+/// for.
+void give_up_host_calls_after(std::chrono::milliseconds grace) noexcept;
 
 /// While one lives, loops that this thread evaluates end at a stop request (yolk/stop.hpp), with a Cancelled error.
 class LoopsHeedStop {

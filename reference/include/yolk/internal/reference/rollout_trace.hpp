@@ -18,7 +18,7 @@ struct RolloutStep {
     std::vector<float> state;
     std::vector<float> observation;
     std::vector<float> outputs;  ///< of the policy
-    std::uint32_t action = 0;
+    std::vector<float> action;   ///< its index, or the numbers of a continuous one
     std::vector<float> next_state;
     float reward = 0.0F;
     bool terminated = false;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "yolk/exact/environment_prelude.h"
 #include "yolk/result.hpp"
 
 namespace yolk {
@@ -21,6 +22,7 @@ struct EnvironmentFacts {
     std::uint32_t max_steps = 0;
     float solved_return = 0.0F;
     float best_return = 0.0F;
+    exact::EnvironmentActions actions{};
 };
 
 struct CompiledEnvironment {

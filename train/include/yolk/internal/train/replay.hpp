@@ -45,7 +45,8 @@ struct ReplayOutcome {
 /// A log, and whose it is.
 struct FoundLog {
     std::filesystem::path file{};
-    std::string system{};  ///< whose search it is of; empty: it is of a policy's training
+    std::string system{};   ///< whose search it is of; empty: it is of a policy's training, or of bytes
+    bool is_bytes = false;  ///< of a byte model's training (yolk/bytes.hpp)
 };
 /// `given`: a log, or the folder that has it as log.yolk. Errors: a log that is missing, foreign, damaged, or of a
 /// later version.
