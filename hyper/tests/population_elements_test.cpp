@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise equations as one kernel: drawn graphs and their derivatives give the bits of kernels one by one, and
-// those of the host; what is read elsewhere is still written; a driver that refuses such a kernel gets the others.
+// those of the host; what is read elsewhere is still written; what is too much for one kernel becomes several.
+// $YOLK_TEST_GRAPHS draws more.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include "population_fixtures.hpp"
 #include "yolk/graph.hpp"
 #include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/mutation.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -142,7 +144,8 @@ YOLK_FOR_EACH_DEVICE(population_elements);
 TEST_P(population_elements, drawn_graphs_and_their_derivatives_have_the_bits_of_both_other_roads) {
     const ParameterSet set = element_parameters();
     std::uint64_t saved = 0;
-    for (std::uint32_t seed = 0; seed < 12; ++seed) {
+    const auto graphs = static_cast<std::uint32_t>(testing::count_from("YOLK_TEST_GRAPHS", 40));
+    for (std::uint32_t seed = 0; seed < graphs; ++seed) {
         std::vector<TracedExample> examples, derivatives;
         for (std::uint32_t e = 0; e < kElementExamples; ++e) {
             examples.push_back(drawn_graph(set, seed, e));
@@ -158,7 +161,7 @@ TEST_P(population_elements, drawn_graphs_and_their_derivatives_have_the_bits_of_
         if (derivatives.empty()) continue;
         expect_three_roads_alike(derivatives, set, "derivatives of graph " + std::to_string(seed));
     }
-    EXPECT_GT(saved, 20U);
+    EXPECT_GT(saved, graphs);
 }
 
 TEST_P(population_elements, a_chain_is_one_dispatch_and_what_is_read_elsewhere_is_written) {
@@ -178,6 +181,41 @@ TEST_P(population_elements, a_chain_is_one_dispatch_and_what_is_read_elsewhere_i
     EXPECT_EQ(expect_three_roads_alike(chain(false), set, "a chain").joined, 1U);
     // The sum reads tanh: those before it are one kernel, those behind it another.
     EXPECT_EQ(expect_three_roads_alike(chain(true), set, "a chain with a sum").joined, 3U);
+}
+
+// A kernel has 16 buffers, one of them its output: 25 values in a sum are 24 additions, of which the last 14 have 15.
+TEST_P(population_elements, more_inputs_than_a_kernel_has_are_several_kernels) {
+    const ParameterSet set = element_parameters();
+    std::vector<TracedExample> examples;
+    for (std::uint32_t e = 0; e < kElementExamples; ++e) {
+        Sketch s(set);
+        Atom sum = s.parameter("v");
+        for (std::uint32_t i = 0; i < 24; ++i)
+            sum = s.one("add", {sum, s.input("x" + std::to_string(i), drawn_tensor({2, 6}, 50 + 30 * e + i))});
+        examples.push_back(s.finish(sum));
+    }
+    const Dispatches dispatches = expect_three_roads_alike(examples, set, "a sum");
+    EXPECT_EQ(dispatches.joined, 2U);
+    EXPECT_EQ(dispatches.apart, 25U);  // the parameter is repeated first
+}
+
+TEST_P(population_elements, longer_programs_than_drivers_compile_at_once_are_several_kernels) {
+    const ParameterSet set = element_parameters();
+    const auto chain = [&](std::uint32_t length, const char* first, const char* second) {
+        std::vector<TracedExample> examples;
+        Sketch s(set);
+        Atom last = s.one("multiply", {s.parameter("v"), s.input("x", drawn_tensor({2, 6}, 70))});
+        for (std::uint32_t i = 1; i < length; ++i) {
+            const bool is_binary_step = i % 2 == 0 && second != nullptr;
+            last = is_binary_step ? s.one(second, {last, s.parameter("v")}) : s.one(first, {last});
+        }
+        examples.push_back(s.finish(last));
+        return examples;
+    };
+    // Of 24 steps at most.
+    EXPECT_EQ(expect_three_roads_alike(chain(60, "negate", "add"), set, "60 steps").joined, 3U);
+    // Of eight such steps at most, the multiplication before the last ones.
+    EXPECT_EQ(expect_three_roads_alike(chain(21, "tanh", nullptr), set, "20 tanh").joined, 3U);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs of elementwise operations as one kernel: the bits are those of the twins of elementwise and where, step by
-// step; drawn programs, their layouts among them.
+// Programs of elementwise operations as one kernel: drawn programs, their layouts among them, have the bits of their
+// twin, which is those of elementwise and where, step by step; kernels that are kept, damaged, or made by many at once.
 #include "yolk/internal/primitives/element_program.hpp"
 
 #include <gmock/gmock.h>
@@ -8,13 +8,16 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "yolk/internal/core/philox.hpp"
+#include "yolk/internal/runtime/probe.hpp"
 #include "yolk/internal/testing/device_test.hpp"
 #include "yolk/twin.hpp"
-#include "yolk/where.hpp"
 
 namespace yolk {
 namespace {
@@ -65,41 +68,12 @@ std::uint64_t elements_of(const ElementProgramDesc& desc, std::uint32_t dimensio
     return count;
 }
 
-/// An input's values, repeated to the output's elements.
-ProgramWords repeated(const ElementProgramDesc& desc, std::uint32_t dimensions, const ProgramWords& input) {
-    ProgramWords all(elements_of(desc, ~0U));
-    for (std::size_t e = 0; e < all.size(); ++e) {
-        std::size_t rest = e, place = 0, stride = 1;
-        for (std::size_t d = desc.extents.size(); d-- > 0;) {
-            const std::size_t at = rest % desc.extents[d];
-            rest /= desc.extents[d];
-            if ((dimensions >> d & 1U) == 0) continue;
-            place += at * stride;
-            stride *= desc.extents[d];
-        }
-        all[e] = input[place];
-    }
-    return all;
-}
-
-/// By the twins of the two kernels, one after the other.
-ProgramWords step_by_step(const ElementProgramDesc& desc, const std::vector<ProgramWords>& inputs) {
-    std::vector<ProgramWords> values;
-    for (std::size_t i = 0; i < inputs.size(); ++i) values.push_back(repeated(desc, desc.inputs[i], inputs[i]));
-    const auto columns = static_cast<std::uint32_t>(values.front().size());
-    for (const ElementStep& step : desc.steps) {
-        const ProgramWords& first = values[step.operands[0]];
-        if (!step.operation) {
-            values.push_back(reference::twin_result<std::uint32_t>(
-                WhereDesc{.rows = 1, .columns = columns}, {first, values[step.operands[1]], values[step.operands[2]]}));
-            continue;
-        }
-        const ElementwiseDesc one{.operation = *step.operation, .rows = 1, .columns = columns};
-        const ProgramWords none;
-        values.push_back(reference::twin_result<std::uint32_t>(
-            one, {first, is_binary(*step.operation) ? values[step.operands[1]] : none}));
-    }
-    return values.back();
+ProgramWords by_twin(const ElementProgramDesc& desc, const std::vector<ProgramWords>& inputs) {
+    ProgramWords out(elements_of(desc, ~0U));
+    std::vector<reference::HostView> views(inputs.begin(), inputs.end());
+    views.emplace_back(out);
+    reference::twin_of(desc, reference::HostViews(views));
+    return out;
 }
 
 class element_program : public testing::DeviceTest {
@@ -133,7 +107,7 @@ class element_program : public testing::DeviceTest {
             inputs.push_back(std::move(input));
         }
         ASSERT_OK_AND_ASSIGN(const ProgramWords got, run(desc, inputs));
-        EXPECT_EQ(got, step_by_step(desc, inputs)) << operation_of<ElementProgramDesc>().fields.text(desc);
+        EXPECT_EQ(got, by_twin(desc, inputs)) << operation_of<ElementProgramDesc>().fields.text(desc);
     }
 };
 YOLK_FOR_EACH_DEVICE(element_program);
@@ -184,6 +158,66 @@ TEST_P(element_program, every_configuration_gives_the_same_bits) {
             }
         }
     }
+}
+
+TEST_P(element_program, many_threads_make_a_kernel_once) {
+    ASSERT_OK_AND_ASSIGN(const Device own, Device::create(testing::instance(), testing::device_index(device_name()),
+                                                          {.pipeline_cache_folder = {}}));
+    ASSERT_OK(probe(own));
+    const std::uint64_t made_for_probes = own.counts().pipelines_created;
+    const ElementProgramDesc desc{
+        .extents = {31, 8},
+        .inputs = {3, 1, 2},
+        .steps = {{ElementwiseOperation::Multiply, {0, 1}}, {ElementwiseOperation::Maximum, {3, 2}}}};
+    std::array<bool, 6> made{};
+    std::vector<std::thread> threads;
+    for (bool& is_made : made) threads.emplace_back([&] { is_made = plan_element_program(own, desc).has_value(); });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_THAT(made, ::testing::Each(true));
+    EXPECT_EQ(own.counts().pipelines_created, made_for_probes + 1);
+}
+
+// A kernel's code is made again by each process; what the driver made of it is kept in a file.
+TEST_P(element_program, a_damaged_file_of_kept_kernels_is_replaced) {
+    const auto folder = std::filesystem::temp_directory_path() / ("yolk_programs_" + device_name());
+    std::filesystem::remove_all(folder);
+    const ElementProgramDesc desc{.extents = {5, 12},
+                                  .inputs = {3, 2},
+                                  .steps = {{ElementwiseOperation::Add, {0, 1}}, {std::nullopt, {0, 2, 1}}}};
+    const auto kept_file = [&]() -> std::filesystem::path {  // beside what was found out about the device
+        std::filesystem::path largest;
+        for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+            if (largest.empty() || entry.file_size() > std::filesystem::file_size(largest)) largest = entry.path();
+        }
+        return largest;
+    };
+    const auto make_and_keep = [&]() -> Result<std::string> {
+        ::testing::internal::CaptureStderr();
+        const auto made = [&]() -> Result<void> {
+            YOLK_TRY(const Device own, Device::create(testing::instance(), testing::device_index(device_name()),
+                                                      {.pipeline_cache_folder = folder}));
+            YOLK_TRY_VOID(plan_element_program(own, desc));
+            return own.save_pipeline_cache();
+        }();
+        const std::string notices = ::testing::internal::GetCapturedStderr();
+        YOLK_TRY_VOID(made);
+        return notices;
+    };
+    ASSERT_OK_AND_ASSIGN(const std::string first, make_and_keep());
+    EXPECT_EQ(first, "");
+    const std::filesystem::path file = kept_file();
+    const auto size = std::filesystem::file_size(file);
+    ASSERT_GT(size, 8U);
+    {
+        std::fstream damaged(file, std::ios::binary | std::ios::in | std::ios::out);
+        damaged.seekp(static_cast<std::streamoff>(size / 2));
+        damaged.put('\x5A').put('\xA5').put('\x5A');
+    }
+    ASSERT_OK_AND_ASSIGN(const std::string second, make_and_keep());
+    EXPECT_THAT(second, ::testing::HasSubstr(file.string()));
+    ASSERT_OK_AND_ASSIGN(const std::string third, make_and_keep());
+    EXPECT_EQ(third, "");
+    std::filesystem::remove_all(folder);
 }
 
 TEST_P(element_program, text_and_back) {

@@ -168,13 +168,12 @@ TEST_P(family_faults, any_call_from_plan_to_result) {
 
 // By their names kernels belong to families; those that do not are named here.
 TEST(families, have_every_kernel) {
-    constexpr std::array<std::string_view, 7> kOfNoFamilysName{
+    constexpr std::array<std::string_view, 6> kOfNoFamilysName{
         "probe_",                // of the runtime
         "multiply_add",          // a limit of the device
         "matrix_multiply_add_",  // another one
         "block_trace_",          // of block_inverse and kronecker_precondition
         "update_share_",         // of es_update
-        "element_program",       // held against elementwise and where, step by step (element_program_test.cpp)
         "kronecker_"};
     for (const KernelModule* module : kernels::all()) {
         const auto begins_with = [&](std::string_view prefix) { return module->name.starts_with(prefix); };

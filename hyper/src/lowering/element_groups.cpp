@@ -72,19 +72,12 @@ class ElementFinder {
         for (std::size_t i = question_.of.graph.equations.size(); i-- > 0;) place(i);
         std::vector<ElementGroup> found;
         for (const OpenGroup& open : open_) {
-            ElementGroup group{.equations = {open.equations.rbegin(), open.equations.rend()}};
-            while (steps_of(group) > 1 && !draft_of(question_.of, group.equations))
-                group.equations.erase(group.equations.begin());
-            if (steps_of(group) > 1) found.push_back(std::move(group));
+            if (open.steps > 1) found.push_back({.equations = {open.equations.rbegin(), open.equations.rend()}});
         }
         return found;
     }
 
    private:
-    [[nodiscard]] std::size_t steps_of(const ElementGroup& group) const {
-        return static_cast<std::size_t>(std::ranges::count_if(
-            group.equations, [&](std::size_t i) { return is_elementwise(question_.of.graph.equations[i]); }));
-    }
     [[nodiscard]] const Traits& traits(const Equation& equation) const {
         return question_.of.placed.variables[equation.results[0].value];
     }
@@ -121,6 +114,9 @@ class ElementFinder {
         products.insert(group.products.begin(), group.products.end());
         if (group.cost + cost > kMostElementCost || group.steps == kMostProgramSteps || !is_chain(products))
             return false;
+        std::vector<std::size_t> together{i};
+        together.insert(together.end(), group.equations.rbegin(), group.equations.rend());
+        if (!draft_of(question_.of, together)) return false;
         group.products = std::move(products);
         group.cost += cost;
         group.steps += is_elementwise(equation) ? 1U : 0U;

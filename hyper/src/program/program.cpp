@@ -94,7 +94,6 @@ Result<std::unique_ptr<Program>> Program::create(Dispatcher* dispatcher, std::sp
     program->lay_out_mean();
     program->find_elements();
     YOLK_TRY_VOID(program->choose_chunk());
-    YOLK_TRY_VOID(program->try_elements());
     return program;
 }
 
@@ -325,6 +324,7 @@ Result<ChunkPlan*> Program::chunk_plan(std::uint32_t members) {
     auto plan = std::make_unique<ChunkPlan>();
     plan->members = members;
     plan->layout = emit(members, plan.get());
+    if (plans_.empty()) YOLK_TRY_VOID(try_elements(*plan));
     YOLK_TRY_VOID(create_buffers(*plan));
     if (plans_.size() == options_.kept_plans) plans_.erase(plans_.begin());
     plans_.push_back(std::move(plan));

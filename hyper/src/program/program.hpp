@@ -147,8 +147,9 @@ class Program {
     void find_skips();
     void find_required();
     void find_elements();
-    /// A driver that refuses a kernel of several operations gets theirs one by one.
-    [[nodiscard]] Result<void> try_elements();
+    /// A driver that refuses a kernel of several operations gets theirs one by one. For the first plan, since others
+    /// are bound to the constants.
+    [[nodiscard]] Result<void> try_elements(ChunkPlan& plan);
     [[nodiscard]] PlacedExamples placed_examples(std::uint32_t group) const;
     /// Of the requirements of the variable the least bound; 0 where it has none.
     [[nodiscard]] std::int64_t bound_of(std::uint32_t group, VariableId variable) const;

@@ -49,20 +49,25 @@ void Program::find_elements() {
     }
 }
 
-Result<void> Program::try_elements() {
+Result<void> Program::try_elements(ChunkPlan& plan) {
     if (dispatcher_ == nullptr) return {};
-    for (const ElementProgramDesc& desc : emit(options_.members_per_chunk).programs) {
-        const Result<ElementProgramPlan> plan = plan_element_program(dispatcher_->device(), desc);
-        if (plan) continue;
-        if (plan.error().kind == ErrorKind::Cancelled || plan.error().kind == ErrorKind::DeviceLost)
-            return plan.error();
-        log_warning(fmt::format("Elementwise operations run one by one, which is slower: {}", plan.error().message));
+    for (const ElementProgramDesc& desc : plan.layout.programs) {
+        const Result<ElementProgramPlan> tried = plan_element_program(dispatcher_->device(), desc);
+        if (tried) continue;
+        const Error& error = tried.error();
+        if (error.kind == ErrorKind::Cancelled || error.kind == ErrorKind::DeviceLost) return error;
+        log_warning(fmt::format("Elementwise operations run one by one, which is slower: {}", error.message));
         for (Elements& elements : elements_) {
             elements.groups.clear();
             elements.of.assign(elements.of.size(), -1);
         }
         constants_ = {};
-        return choose_chunk();
+        constants_buffer_ = {};
+        examples_staging_ = {};
+        examples_dirty_ = false;
+        plan.kept.clear();
+        plan.layout = emit(plan.members, &plan);
+        return {};
     }
     return {};
 }
