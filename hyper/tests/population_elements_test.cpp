@@ -9,6 +9,7 @@
 #include "population_fixtures.hpp"
 #include "yolk/graph.hpp"
 #include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
 #include "yolk/internal/testing/mutation.hpp"
 
 namespace yolk::hyper {
@@ -212,10 +213,64 @@ TEST_P(population_elements, longer_programs_than_drivers_compile_at_once_are_sev
         examples.push_back(s.finish(last));
         return examples;
     };
-    // Of 24 steps at most.
-    EXPECT_EQ(expect_three_roads_alike(chain(60, "negate", "add"), set, "60 steps").joined, 3U);
-    // Of eight such steps at most, the multiplication before the last ones.
-    EXPECT_EQ(expect_three_roads_alike(chain(21, "tanh", nullptr), set, "20 tanh").joined, 3U);
+    // Of 64 steps at most.
+    EXPECT_EQ(expect_three_roads_alike(chain(150, "negate", "add"), set, "150 steps").joined, 3U);
+    // Of 16 such steps at most, the multiplication before the last ones.
+    EXPECT_EQ(expect_three_roads_alike(chain(41, "tanh", nullptr), set, "40 tanh").joined, 3U);
+}
+
+/// The answers of a new device, of which the nth call that may run out of memory fails while they are computed.
+class RefusedElements {
+   public:
+    RefusedElements(std::uint32_t device, std::uint64_t nth) : device_(device), nth_(nth) {}
+
+    Result<PopulationOutputs> outputs(const std::vector<TracedExample>& examples, const ParameterSet& set) {
+        YOLK_TRY(const Device own, Device::create(testing::instance(), device_, {.pipeline_cache_folder = {}}));
+        YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(own));
+        YOLK_TRY(PopulationEvaluator evaluator,
+                 PopulationEvaluator::create({.devices = dispatcher}, examples, set, {}));
+        faults_.fail_nth_call(nth_, testing::FaultKind::OutOfHostMemory);
+        auto outputs = evaluator.evaluate(element_candidates());
+        refused_ = faults_.injected_into();
+        faults_.fail_nothing();
+        return outputs;
+    }
+    [[nodiscard]] const std::string& refused() const { return refused_; }
+
+   private:
+    testing::FaultInjector faults_;
+    std::uint32_t device_;
+    std::uint64_t nth_;
+    std::string refused_;
+};
+
+TEST_P(population_elements, a_driver_that_refuses_a_kernel_gets_the_operations_one_by_one) {
+    const ParameterSet set = element_parameters();
+    std::vector<TracedExample> examples;
+    for (std::uint32_t e = 0; e < kElementExamples; ++e) {
+        Sketch s(set);
+        const Atom sum = s.one("add", {s.parameter("v"), s.input("x", drawn_tensor({2, 6}, 80 + e))});
+        examples.push_back(s.finish(s.one("multiply", {s.one("tanh", {sum}), sum})));
+    }
+    const auto apart = outputs(examples, set, false);
+    ASSERT_OK(apart);
+    for (std::uint64_t nth = 1; nth < 100; ++nth) {
+        RefusedElements refused(testing::device_index(device_name()), nth);
+        ::testing::internal::CaptureStderr();
+        const auto answered = refused.outputs(examples, set);
+        const std::string notices = ::testing::internal::GetCapturedStderr();
+        if (refused.refused() != "vkCreateComputePipelines") {
+            ASSERT_FALSE(refused.refused().empty()) << "no pipeline was made";
+            continue;
+        }
+        ASSERT_OK(answered);
+        EXPECT_THAT(notices, ::testing::HasSubstr("Elementwise operations run one by one, which is slower"));
+        EXPECT_EQ(answered->counts.dispatches, apart->counts.dispatches);
+        for (std::size_t i = 0; i < apart->values.size(); ++i)
+            EXPECT_EQ(bits_of(answered->values[i]), bits_of(apart->values[i])) << i;
+        return;
+    }
+    FAIL() << "no pipeline was refused";
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -217,6 +219,48 @@ TEST_P(element_program, a_damaged_file_of_kept_kernels_is_replaced) {
     EXPECT_THAT(second, ::testing::HasSubstr(file.string()));
     ASSERT_OK_AND_ASSIGN(const std::string third, make_and_keep());
     EXPECT_EQ(third, "");
+    std::filesystem::remove_all(folder);
+}
+
+// Both make and keep the kernel in one folder; what is left serves a third process.
+TEST_P(element_program, two_processes_make_a_kernel_at_once) {
+    constexpr const char* kFolder = "YOLK_TEST_PROGRAMS_FOLDER";
+    const char* const given = std::getenv(kFolder);  // NOLINT(concurrency-mt-unsafe): one thread
+    const auto folder = given != nullptr
+                            ? std::filesystem::path(given)
+                            : std::filesystem::temp_directory_path() / ("yolk_programs_of_two_" + device_name());
+    const ElementProgramDesc desc{.extents = {7, 20},
+                                  .inputs = {3, 2},
+                                  .steps = {{ElementwiseOperation::Tanh, {0}}, {ElementwiseOperation::Add, {1, 2}}}};
+    const auto make_and_keep = [&]() -> Result<void> {
+        YOLK_TRY(const Device own, Device::create(testing::instance(), testing::device_index(device_name()),
+                                                  {.pipeline_cache_folder = folder}));
+        YOLK_TRY_VOID(plan_element_program(own, desc));
+        return own.save_pipeline_cache();
+    };
+    if (given != nullptr) {
+        EXPECT_OK(make_and_keep());
+        return;
+    }
+    std::filesystem::remove_all(folder);
+    const ::testing::TestInfo& test = *::testing::UnitTest::GetInstance()->current_test_info();
+    const std::string command = std::string(kFolder) + "='" + folder.string() + "' '" +
+                                std::filesystem::read_symlink("/proc/self/exe").string() +
+                                "' '--gtest_filter=" + test.test_suite_name() + "." + test.name() +
+                                "' --gtest_output= 2>&1";
+    const std::array<FILE*, 2> children{popen(command.c_str(), "r"), popen(command.c_str(), "r")};
+    for (FILE* const child : children) {
+        ASSERT_NE(child, nullptr);
+        std::string output;
+        for (int c = std::fgetc(child); c != EOF; c = std::fgetc(child)) output += static_cast<char>(c);
+        EXPECT_EQ(pclose(child), 0) << output;
+        EXPECT_THAT(output, ::testing::HasSubstr("[  PASSED  ] 1 test"));
+    }
+    ::testing::internal::CaptureStderr();
+    EXPECT_OK(make_and_keep());
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "the file that both wrote is whole";
+    ProgramDraws draws(4);
+    expect_twins_bits(desc, draws);
     std::filesystem::remove_all(folder);
 }
 

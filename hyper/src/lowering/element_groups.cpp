@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kNoGroup = static_cast<std::size_t>(-1);
 /// Of a group, by cost_of(): drivers compile a kernel of all its operations at once.
-constexpr std::uint64_t kMostElementCost = 512;
+constexpr std::uint64_t kMostElementCost = 1024;
 
 /// What leaves every element where it is.
 bool is_renaming(const Equation& equation) { return rule_of(equation.operation) == &kReshape; }

@@ -9,6 +9,7 @@
 #include <spirv/unified1/spirv.hpp>
 #include <utility>
 
+#include "branches.hpp"
 #include "module_parts.hpp"
 #include "spirv_words.hpp"
 
@@ -182,7 +183,7 @@ class ElementWriter {
     Result<std::uint32_t> write_steps(ElementWords values) {
         for (const ElementCode::Step& step : code_.steps) {
             const std::uint32_t function = parts_.named("program_" + step.function);
-            if (function == 0 || step.operands.empty() || step.operands.size() > kMostOperands)
+            if (parts_.function(function) == nullptr || step.operands.empty() || step.operands.size() > kMostOperands)
                 return bad_input("A program of elements calls '{}' with {} operands, which there is not.",
                                  step.function, step.operands.size());
             ElementWords operands;
@@ -293,6 +294,7 @@ class ElementWriter {
         }
         const std::set<std::uint32_t> kept = parts_.called_from(ids_.main);
         const std::set<std::uint32_t> gone = left_out(kept);
+        const ElementWords functions = functions_of(kept);
         ElementWords module = parts_.header;
         module[3] = next_;
         for (const ElementWords& words : parts_.preamble) add_to_preamble(words, gone, module);
@@ -308,12 +310,22 @@ class ElementWriter {
             module.insert(module.end(), words.begin(), words.end());
         }
         module.insert(module.end(), globals_.begin(), globals_.end());
+        module.insert(module.end(), functions.begin(), functions.end());
+        return module;
+    }
+    /// Without branches where they can be: SwiftShader's compiler takes twice as long for each branch in a loop.
+    [[nodiscard]] ElementWords functions_of(const std::set<std::uint32_t>& kept) {
+        SelectionTypes types{.boolean = ids_.boolean, .pointees = {}};
+        for (const auto& [key, pointer] : parts_.pointers) types.pointees.emplace(pointer, key.second);
+        ElementWords all;
         for (const auto& [id, function] : parts_.functions) {
             if (!kept.contains(id)) continue;
-            const ElementWords& words = id == ids_.element ? element_function() : function.words;
-            module.insert(module.end(), words.begin(), words.end());
+            const ElementWords words = id == ids_.element
+                                           ? element_function()
+                                           : without_branches(function.words, types, next_).value_or(function.words);
+            all.insert(all.end(), words.begin(), words.end());
         }
-        return module;
+        return all;
     }
 
     ModuleParts parts_;
@@ -332,7 +344,10 @@ Result<std::vector<std::uint32_t>> make_element_module(std::span<const std::uint
                                                        const ElementCode& code) {
     YOLK_TRY(ModuleParts parts, take_apart(library));
     const LibraryIds ids(parts);
-    if (!ids.complete()) return bad_input("The module that programs of elements are made of lacks a part.");
+    const ModuleFunction* const element = parts.function(ids.element);
+    if (!ids.complete() || element == nullptr || element->parameters.empty() || parts.function(ids.main) == nullptr ||
+        parts.function(ids.quotient) == nullptr)
+        return bad_input("The module that programs of elements are made of lacks a part.");
     if (code.inputs.empty() || code.steps.empty())
         return bad_input("A program of elements has {} inputs and {} steps; it needs at least one of each.",
                          code.inputs.size(), code.steps.size());

@@ -64,7 +64,7 @@ struct PopulationOptions {
     bool mean_outputs = false;
     /// Elementwise equations that read each other are one kernel, made for them; otherwise each has its own. The bits
     /// are the same.
-    bool joined_kernels = false;
+    bool joined_kernels = true;
 };
 
 namespace population {

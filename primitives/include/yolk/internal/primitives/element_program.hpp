@@ -18,9 +18,9 @@ namespace yolk {
 /// Buffers of a kernel on every device (docs/gpus.md's floor), less the output.
 inline constexpr std::uint32_t kMostProgramInputs = 15;
 inline constexpr std::uint32_t kMostProgramDimensions = 16;
-/// SwiftShader's compiler takes twice as long for every three more of some steps, such as negations and sums by turns:
-/// .02 s of a core for 16, .07 for 32, .48 for 40, and more than 20 for 64.
-inline constexpr std::uint32_t kMostProgramSteps = 24;
+/// Compilers take time for each step, in milliseconds of a core: SwiftShader's .5 for a sum, 1.4 for tanh, 6 for a
+/// quotient, lavapipe's .3, .7 and 4 beside 17 for any kernel at all. The time grows faster than the steps beyond this.
+inline constexpr std::uint32_t kMostProgramSteps = 64;
 
 /// Tuning parameters; any valid configuration gives the same bytes.
 struct ElementProgramConfig {
