@@ -11,6 +11,8 @@
 #include "yolk/internal/testing/device_test.hpp"
 #include "yolk/internal/testing/fault_injector.hpp"
 #include "yolk/internal/testing/mutation.hpp"
+#include "yolk/optimize.hpp"
+#include "yolk/system.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -217,6 +219,32 @@ TEST_P(population_elements, longer_programs_than_drivers_compile_at_once_are_sev
     EXPECT_EQ(expect_three_roads_alike(chain(150, "negate", "add"), set, "150 steps").joined, 3U);
     // Of 16 such steps at most, the multiplication before the last ones.
     EXPECT_EQ(expect_three_roads_alike(chain(41, "tanh", nullptr), set, "40 tanh").joined, 3U);
+}
+
+TEST_P(population_elements, derivatives_of_a_search_are_joined_and_keep_their_bits) {
+    std::vector<Example> examples;
+    for (std::uint32_t e = 0; e < kElementExamples; ++e)
+        examples.push_back({.inputs = {{"x", drawn_tensor({6}, 90 + e)}}, .expected = drawn_tensor({6}, 95 + e)});
+    struct Searched {
+        std::vector<std::uint32_t> bits;
+        std::uint64_t dispatches = 0;
+    };
+    const auto searched = [&](bool joined) -> Result<Searched> {
+        const auto weight = hyperfunction("v", VectorWeight{.size = 6, .values = drawn_tensor({6}, 21)},
+                                          [](const Traced& v, const Traced& x) { return sin(x * v) * tanh(x + v); },
+                                          {.optimize = true});
+        System system("chain", [&](const Inputs& in) { return weight(in["x"]); });
+        system.use(dispatcher());
+        OptimizeOptions options{.generations = 3, .gradient = GradientOptions{.learning_rate = 0.1F}};
+        options.population_options.joined_kernels = joined;
+        YOLK_TRY(const OptimizeOutcome outcome, system.optimize(examples, numeric_distance(), options));
+        return Searched{bits_of(system.parameters().find("v")->values), outcome.cost.dispatches};
+    };
+    ASSERT_OK_AND_ASSIGN(const Searched joined, searched(true));
+    ASSERT_OK_AND_ASSIGN(const Searched apart, searched(false));
+    EXPECT_EQ(joined.bits, apart.bits);
+    EXPECT_NE(joined.bits, bits_of(drawn_tensor({6}, 21)));
+    EXPECT_LT(joined.dispatches, apart.dispatches);
 }
 
 /// The answers of a new device, of which the nth call that may run out of memory fails while they are computed.
