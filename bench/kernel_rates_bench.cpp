@@ -2,7 +2,8 @@
 // Elements per second of kernels that mostly move data or go over rows, a million elements each, by the device's clock,
 // beside a plain loop over the same data on two threads of the host (kernel_rates_host.hpp), in turns. `of_host`: the
 // median time of the loop over the kernel's. `bytes_per_second`: what the operation must read and write, once. The
-// elementwise chain is three kernels, of which the host makes one loop. A wrong result is an error.
+// elementwise chains are a kernel for each step, or one for all; the host makes one loop of them. A wrong result is an
+// error.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "yolk/cumulative_sum.hpp"
 #include "yolk/elementwise.hpp"
 #include "yolk/internal/core/philox.hpp"
+#include "yolk/internal/primitives/element_program.hpp"
 #include "yolk/normalize.hpp"
 #include "yolk/rearrange.hpp"
 #include "yolk/softmax.hpp"
@@ -84,26 +86,66 @@ Result<void> record_one(Contest& contest, BenchDevice& on, const Desc& desc, con
     return {};
 }
 
-Result<void> make_chain(Contest& contest, BenchDevice& on, Rows rows) {
+using HostChain = void (*)(Rows, std::span<const float>, std::span<const float>, std::span<const float>,
+                           std::span<float>);
+
+/// Steps on x and scale, of the rows' size, and bias, a row: values 0, 1 and 2; the steps' results follow. A step that
+/// takes the bias takes it last.
+struct Chain {
+    std::vector<ElementStep> steps;
+    HostChain by_host;
+};
+Chain short_chain() {
+    using enum ElementwiseOperation;
+    return {{{Multiply, {0, 1}}, {Add, {3, 2}}, {Silu, {4}}}, &host::chain};
+}
+Chain long_chain() {
+    using enum ElementwiseOperation;
+    return {{{Multiply, {0, 1}},
+             {Add, {3, 2}},
+             {Maximum, {4, 0}},
+             {Subtract, {5, 1}},
+             {Multiply, {6, 4}},
+             {Minimum, {7, 0}},
+             {Absolute, {8}},
+             {Add, {9, 2}}},
+            &host::long_chain};
+}
+
+Result<void> make_chain_data(Contest& contest, BenchDevice& on, Rows rows, HostChain by_host) {
     const std::size_t count = rows.count * rows.columns;
     YOLK_TRY_VOID(make_buffers(contest, on, {drawn(count, 0), drawn(count, 1), drawn(rows.columns, 2)}, count));
-    const auto desc = [&](ElementwiseOperation operation, SecondOperand second) {
-        return ElementwiseDesc{.operation = operation,
-                               .rows = static_cast<std::uint32_t>(rows.count),
-                               .columns = static_cast<std::uint32_t>(rows.columns),
-                               .second = second};
+    contest.run_host = [&contest, rows, by_host] {
+        by_host(rows, contest.inputs[0], contest.inputs[1], contest.inputs[2], contest.out);
     };
-    const BufferView out = contest.view(3);
+    return {};
+}
+
+/// A kernel for each step. The last one's result goes to the output, those before to buffers of their own.
+Result<void> make_steps(Contest& contest, BenchDevice& on, Rows rows, const Chain& chain) {
+    YOLK_TRY_VOID(make_chain_data(contest, on, rows, chain.by_host));
+    std::vector<BufferView> values{contest.view(0), contest.view(1), contest.view(2)};
     std::vector<BoundElementwise> steps;
-    for (const auto& [of, views] :
-         {std::pair{desc(ElementwiseOperation::Multiply, SecondOperand::Full),
-                    ElementwiseViews{.first = contest.view(0), .second = contest.view(1), .out = out}},
-          std::pair{desc(ElementwiseOperation::Add, SecondOperand::Row),
-                    ElementwiseViews{.first = out, .second = contest.view(2), .out = out}},
-          std::pair{desc(ElementwiseOperation::Silu, SecondOperand::Full),
-                    ElementwiseViews{.first = out, .out = out}}}) {
-        YOLK_TRY(BoundElementwise step, bound(contest, on, of, views));
-        steps.push_back(std::move(step));
+    for (const ElementStep& step : chain.steps) {
+        if (&step == &chain.steps.back()) {
+            values.push_back(contest.view(3));
+        } else {
+            YOLK_TRY(Buffer between,
+                     on.device.create_buffer({.size_bytes = 4 * contest.out.size(), .label = "between"}));
+            contest.scratch.push_back(std::move(between));
+            values.push_back(contest.scratch.back());
+        }
+        const bool is_binary_step = step.operands.size() == 2;
+        const ElementwiseDesc desc{
+            .operation = *step.operation,
+            .rows = static_cast<std::uint32_t>(rows.count),
+            .columns = static_cast<std::uint32_t>(rows.columns),
+            .second = is_binary_step && step.operands[1] == 2 ? SecondOperand::Row : SecondOperand::Full};
+        YOLK_TRY(BoundElementwise made, bound(contest, on, desc,
+                                              {.first = values[step.operands[0]],
+                                               .second = is_binary_step ? values[step.operands[1]] : BufferView{},
+                                               .out = values.back()}));
+        steps.push_back(std::move(made));
     }
     contest.record = [all = std::make_shared<std::vector<BoundElementwise>>(std::move(steps))](Recorder& recorder) {
         for (const BoundElementwise& step : *all) {
@@ -111,10 +153,31 @@ Result<void> make_chain(Contest& contest, BenchDevice& on, Rows rows) {
             recorder.barrier(Barrier::ComputeToCompute);
         }
     };
-    contest.run_host = [&contest, rows] {
-        host::chain(rows, contest.inputs[0], contest.inputs[1], contest.inputs[2], contest.out);
-    };
     return {};
+}
+
+/// One kernel for all steps.
+Result<void> make_program(Contest& contest, BenchDevice& on, Rows rows, const Chain& chain) {
+    YOLK_TRY_VOID(make_chain_data(contest, on, rows, chain.by_host));
+    const ElementProgramDesc desc{
+        .extents = {static_cast<std::uint32_t>(rows.count), static_cast<std::uint32_t>(rows.columns)},
+        .inputs = {3, 3, 2},
+        .steps = chain.steps};
+    const std::vector<BufferView> inputs{contest.view(0), contest.view(1), contest.view(2)};
+    return record_one(contest, on, desc, {.inputs = inputs, .out = contest.view(3)});
+}
+
+Result<void> make_short_steps(Contest& contest, BenchDevice& on, Rows rows) {
+    return make_steps(contest, on, rows, short_chain());
+}
+Result<void> make_short_program(Contest& contest, BenchDevice& on, Rows rows) {
+    return make_program(contest, on, rows, short_chain());
+}
+Result<void> make_long_steps(Contest& contest, BenchDevice& on, Rows rows) {
+    return make_steps(contest, on, rows, long_chain());
+}
+Result<void> make_long_program(Contest& contest, BenchDevice& on, Rows rows) {
+    return make_program(contest, on, rows, long_chain());
 }
 
 Result<void> make_permute(Contest& contest, BenchDevice& on, Rows members) {
@@ -240,7 +303,10 @@ Result<void> make_rms(Contest& contest, BenchDevice& on, Rows rows) {
 constexpr Rows kNarrow{std::size_t{64} * kHeads * kWidth, kWidth};
 constexpr Rows kSquare{1024, 1024};
 constexpr auto kRows = std::to_array<Row>({
-    {"elementwise_chain/16384x64", kNarrow, &make_chain},
+    {"elementwise_chain_of_3/16384x64", kNarrow, &make_short_steps},
+    {"elementwise_chain_of_3_as_one/16384x64", kNarrow, &make_short_program},
+    {"elementwise_chain_of_8/16384x64", kNarrow, &make_long_steps},
+    {"elementwise_chain_of_8_as_one/16384x64", kNarrow, &make_long_program},
     {"permute/256x64x4x16", {kMembers, std::size_t{kWidth} * kHeads* kHeadWidth}, &make_permute},
     {"where_causal/256x64x64", {std::size_t{kMembers} * kWidth, kWidth}, &make_masked},
     {"cumulative_sum/16384x64", kNarrow, &make_cumulative_sum},

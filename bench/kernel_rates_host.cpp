@@ -42,6 +42,20 @@ void chain(Rows rows, std::span<const float> x, std::span<const float> scale, st
     });
 }
 
+void long_chain(Rows rows, std::span<const float> x, std::span<const float> scale, std::span<const float> bias,
+                std::span<float> out) {
+    by_halves(rows.count, [&](std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i < last; ++i) {
+            const std::size_t begin = i * rows.columns;
+            for (std::size_t c = 0; c < rows.columns; ++c) {
+                const float from = x[begin + c], by = scale[begin + c];
+                const float y = from * by + bias[c];
+                out[begin + c] = std::abs(std::min((std::max(y, from) - by) * y, from)) + bias[c];
+            }
+        }
+    });
+}
+
 void permute(Rows members, std::size_t rows, std::size_t heads, std::size_t width, std::span<const float> in,
              std::span<float> out) {
     each_row(members, in, out, [&](const float* from, float* to) {

@@ -17,6 +17,9 @@ struct Rows {
 /// silu(x * scale + bias), scale [count, columns], bias [columns], in one pass.
 void chain(Rows rows, std::span<const float> x, std::span<const float> scale, std::span<const float> bias,
            std::span<float> out);
+/// |min((max(y, x) - scale) y, x)| + bias, where y = x * scale + bias.
+void long_chain(Rows rows, std::span<const float> x, std::span<const float> scale, std::span<const float> bias,
+                std::span<float> out);
 /// [members, rows, heads, width] to [members, heads, rows, width]; `rows` counts members.
 void permute(Rows members, std::size_t rows, std::size_t heads, std::size_t width, std::span<const float> in,
              std::span<float> out);

@@ -264,6 +264,9 @@ yolk_kernel(where_quads FAMILY where SOURCE where/where.comp DEFINES WHERE_QUADS
 yolk_kernel(cumulative_sum_by_group FAMILY cumulative_sum SOURCE cumulative_sum/cumulative_sum.comp)
 yolk_kernel(cumulative_sum_by_invocation FAMILY cumulative_sum SOURCE cumulative_sum/cumulative_sum.comp DEFINES SUM_BY_INVOCATION=1)
 yolk_kernel(cumulative_sum_add FAMILY cumulative_sum SOURCE cumulative_sum/cumulative_add.comp)
+yolk_kernel(element_program FAMILY element_program SOURCE element_program/element_program.comp)
+yolk_kernel(element_program_quads FAMILY element_program SOURCE element_program/element_program.comp
+            DEFINES ELEMENT_PROGRAM_QUADS=1)
 yolk_kernel(byte_model_prepare FAMILY byte_model SOURCE byte_model/byte_model_prepare.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/byte_model)
 yolk_kernel(byte_model FAMILY byte_model UNROLLED SOURCE byte_model/byte_model.comp

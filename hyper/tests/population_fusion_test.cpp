@@ -42,7 +42,7 @@ class population_fusion : public ::yolk::testing::DeviceTest {
                                                     std::uint32_t rank) const {
         YOLK_TRY(const SearchSpace space, search_space(set));
         YOLK_TRY(PopulationEvaluator evaluator,
-                 PopulationEvaluator::create({.devices = dispatcher()}, examples, set, {}));
+                 PopulationEvaluator::create({.devices = dispatcher()}, examples, set, {.joined_kernels = false}));
         return evaluator.evaluate(Perturbations{.table = space.table,
                                                 .mean = space.mean,
                                                 .when = kFusionNoise,

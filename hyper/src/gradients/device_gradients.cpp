@@ -182,7 +182,10 @@ Result<std::unique_ptr<DeviceGradients::Stage>> DeviceGradients::plan_stage(cons
                                      ? parts_.memory_budget_bytes
                                      : population::quarter_of_the_heap(parts_.dispatcher->device());
     YOLK_TRY(stage->program, Program::create(parts_.dispatcher, stage->set->groups(), stage->question.sources,
-                                             {.members_per_chunk = 1, .budget_bytes = budget, .keep_outputs = true}));
+                                             {.members_per_chunk = 1,
+                                              .budget_bytes = budget,
+                                              .keep_outputs = true,
+                                              .joined_kernels = parts_.joined_kernels}));
     if (!stage->program->host_rows().empty()) {
         return bad_input("Derivatives are made on the device, but weights are read on the host there: {}",
                          fmt::join(stage->program->fallbacks(), " "));

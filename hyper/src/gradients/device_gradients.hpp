@@ -45,6 +45,7 @@ class DeviceGradients final : public Gradients {
         std::function<Result<std::vector<ExampleInputs>>(std::uint32_t step)> inputs_of_step{};
         std::function<void(const PopulationCounts&)> count{};  ///< told what each run cost
         std::uint64_t memory_budget_bytes = 0;                 ///< 0: a quarter of what is left of the heap
+        bool joined_kernels = true;                            ///< PopulationOptions::joined_kernels
         std::optional<GradientOptions> kfac{};                 ///< with K-FAC
         SampleNoise sample_noise = SampleNoise::Normal;        ///< what its targets are drawn with
         std::uint64_t seed = 0;                                ///< of those

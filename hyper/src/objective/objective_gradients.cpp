@@ -69,7 +69,8 @@ Result<std::unique_ptr<Gradients>> SystemObjective::gradients(std::span<const st
             [this](const PopulationCounts& counts) {
                 count_costs({.host_calls = counts.host_calls, .dispatches = counts.dispatches});
             },
-        .memory_budget_bytes = options_.population_options.memory_budget_bytes};
+        .memory_budget_bytes = options_.population_options.memory_budget_bytes,
+        .joined_kernels = options_.population_options.joined_kernels};
     parts.examples = by_structure(scored);
     if (options_.gradient && options_.gradient->kfac) {
         parts.kfac = options_.gradient;

@@ -41,7 +41,8 @@ Result<Program*> DeviceEvaluator::program_for(const Question& question) {
                                   .determinism = options_.determinism,
                                   .kept_plans = kept_plans_,
                                   .plain_outputs = options_.plain_outputs,
-                                  .mean_outputs = options_.mean_outputs};
+                                  .mean_outputs = options_.mean_outputs,
+                                  .joined_kernels = options_.joined_kernels};
     YOLK_TRY(auto program, Program::create(dispatcher_, examples_->groups(), question.sources, wanted));
     if (programs_.size() == kKeptPrograms) programs_.erase(programs_.begin());
     programs_.push_back({std::move(key), std::move(program), examples_->version()});

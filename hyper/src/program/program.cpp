@@ -92,6 +92,7 @@ Result<std::unique_ptr<Program>> Program::create(Dispatcher* dispatcher, std::sp
     YOLK_TRY_VOID(program->check_dispatcher());
     program->find_required();
     program->lay_out_mean();
+    program->find_elements();
     YOLK_TRY_VOID(program->choose_chunk());
     return program;
 }
@@ -162,6 +163,11 @@ void Program::emit_equations(Emitter& emitter, const Phase& phase) {
         }
         const Fused& fused = fused_[group][index];
         if (is_requirement(equation) || fused.is_absorbed) continue;
+        if (const std::int32_t joined = elements_[group].of[index]; joined >= 0) {
+            const ElementGroup& together = elements_[group].groups[static_cast<std::size_t>(joined)];
+            if (together.equations.back() == index) emit_elements(emitter, placed_examples(group), together);
+            continue;
+        }
         const std::vector<Operand> operands =
             operands_of(groups_[group].graph(), placed_[group], index, uniform_in(groups_[group]));
         if (fused.result)
@@ -318,6 +324,7 @@ Result<ChunkPlan*> Program::chunk_plan(std::uint32_t members) {
     auto plan = std::make_unique<ChunkPlan>();
     plan->members = members;
     plan->layout = emit(members, plan.get());
+    if (plans_.empty()) YOLK_TRY_VOID(try_elements(*plan));
     YOLK_TRY_VOID(create_buffers(*plan));
     if (plans_.size() == options_.kept_plans) plans_.erase(plans_.begin());
     plans_.push_back(std::move(plan));

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "element_groups.hpp"
 #include "emitter.hpp"
 #include "fusion.hpp"
 #include "placement.hpp"
@@ -66,6 +67,12 @@ struct Progress {
     std::vector<std::size_t> taken{};  ///< of DevicePhase::skips: left out
 };
 
+/// Equations of a group of examples that one kernel computes together.
+struct Elements {
+    std::vector<ElementGroup> groups{};
+    std::vector<std::int32_t> of{};  ///< by equation: the group; -1: none
+};
+
 class Program {
    public:
     struct Options {
@@ -78,6 +85,8 @@ class Program {
         bool keep_outputs = false;
         bool plain_outputs = false;
         bool mean_outputs = false;
+        /// PopulationOptions::joined_kernels.
+        bool joined_kernels = false;
     };
     /// `groups` must outlive it. Without a dispatcher everything runs on the host. Errors: no memory for one candidate;
     /// an equation that runs on a device, and no dispatcher.
@@ -137,6 +146,11 @@ class Program {
     [[nodiscard]] Result<void> check_dispatcher() const;
     void find_skips();
     void find_required();
+    void find_elements();
+    /// A driver that refuses a kernel of several operations gets theirs one by one. For the first plan, since others
+    /// are bound to the constants.
+    [[nodiscard]] Result<void> try_elements(ChunkPlan& plan);
+    [[nodiscard]] PlacedExamples placed_examples(std::uint32_t group) const;
     /// Of the requirements of the variable the least bound; 0 where it has none.
     [[nodiscard]] std::int64_t bound_of(std::uint32_t group, VariableId variable) const;
     void lay_out_mean();
@@ -171,6 +185,7 @@ class Program {
     std::vector<PlacedGraph> placed_;
     std::vector<std::vector<bool>> read_on_host_;  // by group and variable: by an equation
     std::vector<std::vector<Fused>> fused_;        // by group and equation
+    std::vector<Elements> elements_;               // by group
     std::vector<Phase> phases_;
     std::vector<Required> required_;
     Constants constants_;

@@ -267,9 +267,20 @@ Value FunctionWalk::selected(const SpirvInstruction& one, std::size_t first, con
     KnownState where_true = state, where_false = state;
     const bool may_be = assume(where_true, one.word(first), true),
                may_not = assume(where_false, one.word(first), false);
-    const Leaf a = leaf(where_true, one.word(first + 1)), b = leaf(where_false, one.word(first + 2));
+    const Leaf a = chosen(one.word(first + 1), where_true), b = chosen(one.word(first + 2), where_false);
     if (may_be && may_not) return {either(a, b)};
     return {may_be ? a : b};
+}
+
+Leaf FunctionWalk::chosen(std::uint32_t id, const KnownState& state) const {
+    constexpr std::size_t kCondition = 3;
+    constexpr int kMostNested = 2;  // each level looks at both sides
+    const SpirvInstruction* const from = context_.module.definition(id);
+    if (from == nullptr || from->op != spv::OpSelect || assumptions_ >= kMostNested) return leaf(state, id);
+    ++assumptions_;
+    const Value made = selected(*from, kCondition, state);
+    --assumptions_;
+    return made.size() == 1 ? made.front() : leaf(state, id);
 }
 
 std::optional<Value> FunctionWalk::composed(const SpirvInstruction& one, std::uint32_t op, std::size_t first,

@@ -85,6 +85,8 @@ class FunctionWalk {
     [[nodiscard]] std::optional<Value> composed(const SpirvInstruction& one, std::uint32_t op, std::size_t first,
                                                 KnownState& state);
     [[nodiscard]] Value selected(const SpirvInstruction& one, std::size_t first, const KnownState& state) const;
+    /// What an operand of a select can be: one that is a select itself chooses by what the state has in addition.
+    [[nodiscard]] Leaf chosen(std::uint32_t id, const KnownState& state) const;
     void check_index(const SpirvInstruction& one, const Leaf& index, std::uint32_t length);
 
     /// False: the condition cannot have that truth here.

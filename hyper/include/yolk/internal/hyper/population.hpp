@@ -62,6 +62,9 @@ struct PopulationOptions {
     bool plain_outputs = false;
     /// PopulationOutputs::means in place of its values: for systems whose output is their reward, one element.
     bool mean_outputs = false;
+    /// Elementwise equations that read each other are one kernel, made for them; otherwise each has its own. The bits
+    /// are the same.
+    bool joined_kernels = true;
 };
 
 namespace population {

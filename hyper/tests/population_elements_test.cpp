@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise equations as one kernel: drawn graphs and their derivatives give the bits of kernels one by one, and
+// those of the host; what is read elsewhere is still written; what is too much for one kernel becomes several.
+// $YOLK_TEST_GRAPHS draws more.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "population_fixtures.hpp"
+#include "yolk/graph.hpp"
+#include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/fault_injector.hpp"
+#include "yolk/internal/testing/mutation.hpp"
+#include "yolk/optimize.hpp"
+#include "yolk/system.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+constexpr std::uint32_t kElementExamples = 2, kElementCandidates = 3;
+
+/// Numbers below a bound, the same for the same seed.
+class GraphDraws {
+   public:
+    explicit GraphDraws(std::uint32_t seed) : seed_(seed) {}
+    std::uint32_t below(std::uint32_t bound) { return philox4x32({next_++, 3, 0, 0}, {seed_, 19})[0] % bound; }
+
+   private:
+    std::uint32_t seed_;
+    std::uint32_t next_ = 0;
+};
+
+ParameterSet element_parameters() {
+    ParameterSet set;
+    EXPECT_OK(set.add(vector_spec("v", 6), drawn_tensor({6}, 21)));
+    EXPECT_OK(set.add(vector_spec("w", 12), drawn_tensor({12}, 22)));
+    EXPECT_OK(set.add(vector_spec("one", 1), drawn_tensor({1}, 23)));
+    return set;
+}
+
+/// A graph of elementwise equations, with repeated operands, moves and sums between; the result is a tensor that
+/// depends on parameters.
+TracedExample drawn_graph(const ParameterSet& set, std::uint32_t seed, std::uint32_t example) {
+    GraphDraws draws(seed);
+    Sketch s(set);
+    const auto shaped = [](std::vector<std::int64_t> shape) { return Attributes{{"shape", std::move(shape)}}; };
+    std::vector<Atom> known{s.parameter("v"),
+                            s.one("reshape", {s.parameter("w")}, shaped({2, 6})),
+                            s.parameter("one"),
+                            s.input("x", drawn_tensor({2, 6}, 500 + example)),
+                            s.input("column", drawn_tensor({2, 1}, 600 + example)),
+                            Atom(Value(drawn_tensor({6}, 31))),
+                            Atom(Value(0.75))};
+    static constexpr const char* kUnary[] = {"negate", "absolute", "tanh", "sigmoid", "relu", "exp", "sin", "rsqrt"};
+    static constexpr const char* kBinary[] = {"add", "subtract", "multiply", "maximum", "less_than", "divide"};
+    Atom last = s.one("add", {known[1], known[3]});
+    for (std::uint32_t step = 0, count = 3 + draws.below(9); step < count; ++step) {
+        known.push_back(last);
+        const Atom other = known[draws.below(static_cast<std::uint32_t>(known.size()))];
+        switch (draws.below(12)) {
+            case 0:
+            case 1:
+            case 2: last = s.one(kUnary[draws.below(std::size(kUnary))], {last}); break;
+            case 3: last = s.one("where", {s.one("greater_than", {last, Value(0.25)}), last, other}); break;
+            case 4: last = s.one("where", {other, last, known[5]}); break;
+            case 5: last = s.one("stop_gradient", {last}); break;
+            case 6: last = s.one("add", {s.one("sum", {last}, {{"keep", std::int64_t{1}}}), last}); break;
+            case 7:
+                last = s.one(
+                    "reshape",
+                    {s.one("multiply", {s.one("reshape", {last}, shaped({4, 3})), Atom(Value(drawn_tensor({3}, 33)))})},
+                    shaped({2, 6}));
+                break;
+            default: last = s.one(kBinary[draws.below(std::size(kBinary))], {last, other}); break;
+        }
+    }
+    return s.finish(last);
+}
+
+std::vector<Candidate> element_candidates() {
+    std::vector<Candidate> candidates;
+    for (std::uint32_t c = 0; c < kElementCandidates; ++c) {
+        candidates.push_back({{{"v", drawn_tensor({6}, 700 + c)},
+                               {"w", drawn_tensor({12}, 800 + c)},
+                               {"one", drawn_tensor({1}, 900 + c)}}});
+    }
+    return candidates;
+}
+
+/// The graph of the derivative of its output by a parameter, with the values of these inputs.
+Result<TracedExample> derivative_of(const TracedExample& example, const ParameterSet& set, const std::string& by) {
+    TracedExample derived;
+    YOLK_TRY(derived.graph, pullback(example.graph, {.inputs = std::vector<std::string>{}, .parameters = {{by}}}));
+    derived.graph.outputs = {derived.graph.outputs.back()};
+    derived.values.resize(derived.graph.variables.size());
+    for (const GraphParameter& parameter : derived.graph.parameters)
+        derived.values[parameter.variable.value] = set.find(parameter.group)->values;
+    std::map<std::string, Value> inputs;
+    for (const auto& [name, id] : derived.graph.inputs) {
+        const auto same = std::ranges::find(example.graph.inputs, name, [](const auto& input) { return input.first; });
+        inputs[name] = same != example.graph.inputs.end()
+                           ? example.values[same->second.value]
+                           : Value(drawn_tensor(derived.graph.variables[id.value].type.shape, 41));
+    }
+    YOLK_TRY_VOID(population::refresh(derived, inputs));
+    return derived;
+}
+
+std::vector<std::uint32_t> bits_of(const Value& value) {
+    std::vector<std::uint32_t> bits;
+    for (const float x : value.tensor()->values()) bits.push_back(std::bit_cast<std::uint32_t>(x));
+    return bits;
+}
+
+class population_elements : public ::yolk::testing::DeviceTest {
+   protected:
+    [[nodiscard]] Result<PopulationOutputs> outputs(const std::vector<TracedExample>& examples, const ParameterSet& set,
+                                                    bool joined) const {
+        YOLK_TRY(PopulationEvaluator evaluator,
+                 PopulationEvaluator::create({.devices = dispatcher()}, examples, set, {.joined_kernels = joined}));
+        return evaluator.evaluate(element_candidates());
+    }
+    struct Dispatches {
+        std::uint64_t joined = 0, apart = 0;
+    };
+    Dispatches expect_three_roads_alike(const std::vector<TracedExample>& examples, const ParameterSet& set,
+                                        const std::string& what) const {
+        const auto joined = outputs(examples, set, true), apart = outputs(examples, set, false);
+        EXPECT_OK(joined);
+        EXPECT_OK(apart);
+        if (!joined || !apart) return {};
+        const std::vector<Candidate> candidates = element_candidates();
+        for (std::size_t e = 0; e < examples.size(); ++e) {
+            for (std::size_t c = 0; c < candidates.size(); ++c) {
+                const std::vector<std::uint32_t> got = bits_of(joined->values[e * candidates.size() + c]);
+                const std::map<std::string, Tensor> values(candidates[c].values.begin(), candidates[c].values.end());
+                EXPECT_EQ(got, bits_of(answer(examples[e], values))) << what << ", beside the host";
+                EXPECT_EQ(got, bits_of(apart->values[e * candidates.size() + c])) << what << ", beside kernels apart";
+            }
+        }
+        EXPECT_LE(joined->counts.dispatches, apart->counts.dispatches) << what;
+        return {joined->counts.dispatches, apart->counts.dispatches};
+    }
+};
+YOLK_FOR_EACH_DEVICE(population_elements);
+
+TEST_P(population_elements, drawn_graphs_and_their_derivatives_have_the_bits_of_both_other_roads) {
+    const ParameterSet set = element_parameters();
+    std::uint64_t saved = 0;
+    const auto graphs = static_cast<std::uint32_t>(testing::count_from("YOLK_TEST_GRAPHS", 40));
+    for (std::uint32_t seed = 0; seed < graphs; ++seed) {
+        std::vector<TracedExample> examples, derivatives;
+        for (std::uint32_t e = 0; e < kElementExamples; ++e) {
+            examples.push_back(drawn_graph(set, seed, e));
+            for (const char* by : {"v", "w"}) {
+                auto derived = derivative_of(examples.back(), set, by);
+                ASSERT_OK(derived);
+                const auto* id = std::get_if<VariableId>(&derived->graph.outputs[0]);
+                if (id != nullptr) derivatives.push_back(*std::move(derived));
+            }
+        }
+        const Dispatches drawn = expect_three_roads_alike(examples, set, "graph " + std::to_string(seed));
+        saved += drawn.apart - drawn.joined;
+        if (derivatives.empty()) continue;
+        expect_three_roads_alike(derivatives, set, "derivatives of graph " + std::to_string(seed));
+    }
+    EXPECT_GT(saved, graphs);
+}
+
+TEST_P(population_elements, a_chain_is_one_dispatch_and_what_is_read_elsewhere_is_written) {
+    const ParameterSet set = element_parameters();
+    const auto chain = [&](bool sums) {
+        std::vector<TracedExample> examples;
+        for (std::uint32_t e = 0; e < kElementExamples; ++e) {
+            Sketch s(set);
+            const Atom sum = s.one("add", {s.parameter("v"), s.input("x", drawn_tensor({2, 6}, 40 + e))});
+            const Atom turned = s.one("tanh", {s.one("multiply", {sum, Value(0.5)})});
+            const Atom out = s.one("subtract", {turned, s.one("negate", {turned})});
+            examples.push_back(
+                s.finish(sums ? s.one("multiply", {s.one("sum", {turned}, {{"keep", std::int64_t{1}}}), out}) : out));
+        }
+        return examples;
+    };
+    EXPECT_EQ(expect_three_roads_alike(chain(false), set, "a chain").joined, 1U);
+    // The sum reads tanh: those before it are one kernel, those behind it another.
+    EXPECT_EQ(expect_three_roads_alike(chain(true), set, "a chain with a sum").joined, 3U);
+}
+
+// A kernel has 16 buffers, one of them its output: 25 values in a sum are 24 additions, of which the last 14 have 15.
+TEST_P(population_elements, more_inputs_than_a_kernel_has_are_several_kernels) {
+    const ParameterSet set = element_parameters();
+    std::vector<TracedExample> examples;
+    for (std::uint32_t e = 0; e < kElementExamples; ++e) {
+        Sketch s(set);
+        Atom sum = s.parameter("v");
+        for (std::uint32_t i = 0; i < 24; ++i)
+            sum = s.one("add", {sum, s.input("x" + std::to_string(i), drawn_tensor({2, 6}, 50 + 30 * e + i))});
+        examples.push_back(s.finish(sum));
+    }
+    const Dispatches dispatches = expect_three_roads_alike(examples, set, "a sum");
+    EXPECT_EQ(dispatches.joined, 2U);
+    EXPECT_EQ(dispatches.apart, 25U);  // the parameter is repeated first
+}
+
+TEST_P(population_elements, longer_programs_than_drivers_compile_at_once_are_several_kernels) {
+    const ParameterSet set = element_parameters();
+    const auto chain = [&](std::uint32_t length, const char* first, const char* second) {
+        std::vector<TracedExample> examples;
+        Sketch s(set);
+        Atom last = s.one("multiply", {s.parameter("v"), s.input("x", drawn_tensor({2, 6}, 70))});
+        for (std::uint32_t i = 1; i < length; ++i) {
+            const bool is_binary_step = i % 2 == 0 && second != nullptr;
+            last = is_binary_step ? s.one(second, {last, s.parameter("v")}) : s.one(first, {last});
+        }
+        examples.push_back(s.finish(last));
+        return examples;
+    };
+    // Of 64 steps at most.
+    EXPECT_EQ(expect_three_roads_alike(chain(150, "negate", "add"), set, "150 steps").joined, 3U);
+    // Of 16 such steps at most, the multiplication before the last ones.
+    EXPECT_EQ(expect_three_roads_alike(chain(41, "tanh", nullptr), set, "40 tanh").joined, 3U);
+}
+
+TEST_P(population_elements, derivatives_of_a_search_are_joined_and_keep_their_bits) {
+    std::vector<Example> examples;
+    for (std::uint32_t e = 0; e < kElementExamples; ++e)
+        examples.push_back({.inputs = {{"x", drawn_tensor({6}, 90 + e)}}, .expected = drawn_tensor({6}, 95 + e)});
+    struct Searched {
+        std::vector<std::uint32_t> bits;
+        std::uint64_t dispatches = 0;
+    };
+    const auto searched = [&](bool joined) -> Result<Searched> {
+        const auto weight = hyperfunction("v", VectorWeight{.size = 6, .values = drawn_tensor({6}, 21)},
+                                          [](const Traced& v, const Traced& x) { return sin(x * v) * tanh(x + v); },
+                                          {.optimize = true});
+        System system("chain", [&](const Inputs& in) { return weight(in["x"]); });
+        system.use(dispatcher());
+        OptimizeOptions options{.generations = 3, .gradient = GradientOptions{.learning_rate = 0.1F}};
+        options.population_options.joined_kernels = joined;
+        YOLK_TRY(const OptimizeOutcome outcome, system.optimize(examples, numeric_distance(), options));
+        return Searched{bits_of(system.parameters().find("v")->values), outcome.cost.dispatches};
+    };
+    ASSERT_OK_AND_ASSIGN(const Searched joined, searched(true));
+    ASSERT_OK_AND_ASSIGN(const Searched apart, searched(false));
+    EXPECT_EQ(joined.bits, apart.bits);
+    EXPECT_NE(joined.bits, bits_of(drawn_tensor({6}, 21)));
+    EXPECT_LT(joined.dispatches, apart.dispatches);
+}
+
+/// The answers of a new device, of which the nth call that may run out of memory fails while they are computed.
+class RefusedElements {
+   public:
+    RefusedElements(std::uint32_t device, std::uint64_t nth) : device_(device), nth_(nth) {}
+
+    Result<PopulationOutputs> outputs(const std::vector<TracedExample>& examples, const ParameterSet& set) {
+        YOLK_TRY(const Device own, Device::create(testing::instance(), device_, {.pipeline_cache_folder = {}}));
+        YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(own));
+        YOLK_TRY(PopulationEvaluator evaluator,
+                 PopulationEvaluator::create({.devices = dispatcher}, examples, set, {}));
+        faults_.fail_nth_call(nth_, testing::FaultKind::OutOfHostMemory);
+        auto outputs = evaluator.evaluate(element_candidates());
+        refused_ = faults_.injected_into();
+        faults_.fail_nothing();
+        return outputs;
+    }
+    [[nodiscard]] const std::string& refused() const { return refused_; }
+
+   private:
+    testing::FaultInjector faults_;
+    std::uint32_t device_;
+    std::uint64_t nth_;
+    std::string refused_;
+};
+
+TEST_P(population_elements, a_driver_that_refuses_a_kernel_gets_the_operations_one_by_one) {
+    const ParameterSet set = element_parameters();
+    std::vector<TracedExample> examples;
+    for (std::uint32_t e = 0; e < kElementExamples; ++e) {
+        Sketch s(set);
+        const Atom sum = s.one("add", {s.parameter("v"), s.input("x", drawn_tensor({2, 6}, 80 + e))});
+        examples.push_back(s.finish(s.one("multiply", {s.one("tanh", {sum}), sum})));
+    }
+    const auto apart = outputs(examples, set, false);
+    ASSERT_OK(apart);
+    for (std::uint64_t nth = 1; nth < 100; ++nth) {
+        RefusedElements refused(testing::device_index(device_name()), nth);
+        ::testing::internal::CaptureStderr();
+        const auto answered = refused.outputs(examples, set);
+        const std::string notices = ::testing::internal::GetCapturedStderr();
+        if (refused.refused() != "vkCreateComputePipelines") {
+            ASSERT_FALSE(refused.refused().empty()) << "no pipeline was made";
+            continue;
+        }
+        ASSERT_OK(answered);
+        EXPECT_THAT(notices, ::testing::HasSubstr("Elementwise operations run one by one, which is slower"));
+        EXPECT_EQ(answered->counts.dispatches, apart->counts.dispatches);
+        for (std::size_t i = 0; i < apart->values.size(); ++i)
+            EXPECT_EQ(bits_of(answered->values[i]), bits_of(apart->values[i])) << i;
+        return;
+    }
+    FAIL() << "no pipeline was refused";
+}
+
+}  // namespace
+}  // namespace yolk::hyper

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// The oracle goes through a program with numbers in double and bounds of their errors: each step by the standard
+// library, at the operands and at the ends of what their errors allow.
+#include "yolk/internal/primitives/element_program.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "check_tools.hpp"
+#include "elementwise_oracle.hpp"
+#include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+/// An input repeated along the dimensions that it lacks, one after the other.
+OracleValues repeated_along(const ElementProgramDesc& desc, std::uint32_t dimensions, std::span<const float> input) {
+    OracleValues values;
+    for (const float x : input) values.push_back({x, 0.0});
+    std::size_t inner = 1;
+    for (std::size_t d = desc.extents.size(); d-- > 0; inner *= desc.extents[d]) {
+        if ((dimensions >> d & 1U) != 0) continue;
+        OracleValues more;
+        for (std::size_t first = 0; first < values.size(); first += inner) {
+            for (std::uint32_t i = 0; i < desc.extents[d]; ++i)
+                more.insert(more.end(), values.begin() + static_cast<std::ptrdiff_t>(first),
+                            values.begin() + static_cast<std::ptrdiff_t>(first + inner));
+        }
+        values = std::move(more);
+    }
+    return values;
+}
+
+/// By how much a function that rises and falls changes at most per change of its operand; 0: it does one of both.
+double steepest(ElementwiseOperation operation) {
+    switch (operation) {
+        case ElementwiseOperation::Gelu:
+        case ElementwiseOperation::Silu: return 1.13;
+        case ElementwiseOperation::Absolute:
+        case ElementwiseOperation::Sin:
+        case ElementwiseOperation::Cos: return 1.0;
+        default: return 0.0;
+    }
+}
+
+/// What an operand may be: in the middle its value in fp32.
+std::array<float, 3> possible(const OracleValue& operand) {
+    const auto value = static_cast<float>(operand.value);
+    if (operand.tolerance == 0.0) return {value, value, value};
+    const double error = operand.tolerance + std::abs(operand.value - static_cast<double>(value));
+    constexpr float kFar = std::numeric_limits<float>::infinity();
+    return {std::nextafter(static_cast<float>(value - error), -kFar), value,
+            std::nextafter(static_cast<float>(value + error), kFar)};
+}
+
+/// In each operand the function rises or falls between the ends, so that it is between what it is there; but for
+/// equality, for functions with a greatest slope, and for quotients by what may be 0, which may be anything.
+OracleValue bounded_step(ElementwiseOperation operation, const OracleValue& x, const OracleValue& y) {
+    constexpr double kAnything = std::numeric_limits<double>::infinity();
+    const ElementwiseDesc desc{.operation = operation};
+    const std::array<float, 3> first = possible(x), second = possible(y);
+    OracleValue made = elementwise_oracle(desc, first[1], second[1]);
+    if (operation == ElementwiseOperation::Divide && second[0] <= 0.0F && second[2] >= 0.0F)
+        return {made.value, kAnything};
+    if (operation == ElementwiseOperation::EqualTo || operation == ElementwiseOperation::NotEqualTo) {
+        const bool may_meet = first[0] <= second[2] && second[0] <= first[2];
+        if (x.tolerance + y.tolerance > 0.0 && may_meet) made.tolerance = 1.0;
+        return made;
+    }
+    const double slope = steepest(operation);
+    double tolerance = made.tolerance;
+    for (const float a : {first[0], first[2]}) {
+        for (const float b : {second[0], second[2]}) {
+            const OracleValue end = elementwise_oracle(desc, a, b);
+            const double moved =
+                slope != 0.0 ? slope * std::abs(static_cast<double>(a) - first[1]) : std::abs(end.value - made.value);
+            tolerance = std::max(tolerance, moved + end.tolerance);
+        }
+    }
+    made.tolerance = tolerance;
+    return made;
+}
+
+/// Of a condition that may be 0 and may not, either value.
+OracleValue bounded_choice(const OracleValue& condition, const OracleValue& first, const OracleValue& second) {
+    if (std::abs(condition.value) > condition.tolerance) return first;
+    if (condition.tolerance == 0.0) return second;
+    return {first.value, std::max(first.tolerance, std::abs(first.value - second.value) + second.tolerance)};
+}
+
+/// Nothing where a value is no number, or beyond what fp32 has.
+OracleValues program_oracle(const ElementProgramDesc& desc, std::vector<OracleValues> values) {
+    const std::size_t count = values.front().size();
+    for (const ElementStep& step : desc.steps) {
+        OracleValues made;
+        for (std::size_t e = 0; e < count; ++e) {
+            const auto operand = [&](std::size_t o) { return values[step.operands[o]][e]; };
+            if (step.operation) {
+                made.push_back(bounded_step(*step.operation, operand(0),
+                                            is_binary(*step.operation) ? operand(1) : OracleValue{0.0, 0.0}));
+            } else {
+                made.push_back(bounded_choice(operand(0), operand(1), operand(2)));
+            }
+            if (!std::isfinite(made.back().value) || !std::isfinite(made.back().tolerance)) return {};
+        }
+        values.push_back(std::move(made));
+    }
+    return values.back();
+}
+
+class ElementProgramProblem final : public OperationProblem<ElementProgramDesc> {
+   public:
+    explicit ElementProgramProblem(const ElementProgramDesc& desc, std::uint64_t seed = 1)
+        : OperationProblem(desc), seed_(seed) {}
+
+    [[nodiscard]] Work work() const override { return count(~0U) == 0 ? Work{} : OperationProblem::work(); }
+
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        std::vector<ByteVector> all;
+        for (const std::uint32_t dimensions : desc().inputs)
+            all.push_back(bytes_of_values(drawn(count(dimensions), static_cast<std::uint32_t>(all.size() + 1))));
+        return all;
+    }
+    [[nodiscard]] double operations() const override { return static_cast<double>(count(~0U) * desc().steps.size()); }
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
+        std::vector<OracleValues> values;
+        for (std::size_t i = 0; i < desc().inputs.size(); ++i)
+            values.push_back(repeated_along(desc(), desc().inputs[i], given.in<float>(i)));
+        OracleValues result = program_oracle(desc(), std::move(values));
+        if (result.empty()) return {};
+        return {std::move(result)};
+    }
+    [[nodiscard]] ElementType element(const ViewShape& /*shape*/) const override { return ElementType::F32; }
+
+   private:
+    [[nodiscard]] std::size_t count(std::uint32_t dimensions) const {
+        std::size_t product = 1;
+        for (std::size_t d = 0; d < desc().extents.size(); ++d)
+            product *= (dimensions >> d & 1U) != 0 ? desc().extents[d] : 1;
+        return product;
+    }
+    /// Both signs, zeros, one, what is flushed: with these the steps of the table stay finite.
+    [[nodiscard]] std::vector<float> drawn(std::size_t wanted, std::uint32_t stream) const {
+        constexpr std::array kSpecial{0.0F, -0.0F, 1.0F, -1.0F, 0x1p-101F, 0x1p-126F, 0x1p-140F, 2.5F};
+        Draws draws(seed_, stream);
+        std::vector<float> values = draws.uniforms(wanted, -4.0F, 4.0F);
+        for (float& value : values) value = draws.below(8) == 0 ? draws.one_of(kSpecial) : value;
+        return values;
+    }
+
+    std::uint64_t seed_;
+};
+
+// Every operation, behind others; each way in which an input may lie. Empty three ways, one element, tails of one to
+// three, around the default workgroup's 64 and 256 elements, primes, quads and not; as many dimensions, inputs and
+// steps as are allowed.
+constexpr auto kProgramCases = std::to_array<std::string_view>({
+    "extents=0-3-5 inputs=7,4 steps=add:0:1,relu:2",
+    "extents=3-0-5 inputs=7,4 steps=add:0:1,relu:2",
+    "extents=3-5-0 inputs=7,4 steps=add:0:1,relu:2",
+    "extents=1 inputs=1 steps=negate:0",
+    "extents=3 inputs=1 steps=tanh:0,copy:1",
+    "extents=63 inputs=1,1 steps=multiply:0:1,sigmoid:2",
+    "extents=64 inputs=1,0 steps=multiply:0:1,silu:2",
+    "extents=65 inputs=1,1 steps=subtract:0:1,gelu:2",
+    "extents=255 inputs=1,1 steps=add:0:1,sin:2,cos:3",
+    "extents=257 inputs=1,1 steps=add:0:1,exp:2,log:3",
+    "extents=256 inputs=1,1 steps=maximum:0:1,minimum:2:0,absolute:3",
+    "extents=7-11-13 inputs=7,3,4 steps=subtract:0:1,multiply:3:2,floor:4,round:3,subtract:6:5",
+    "extents=3-5-12 inputs=7,6,5 steps=absolute:1,sqrt:3,add:4:2,multiply:5:0",
+    "extents=3-5-8 inputs=3,5,0 steps=multiply:0:0,exp:1,add:3:4,rsqrt:5,multiply:6:2",
+    "extents=5-23-9 inputs=7,2 steps=exp:1,divide:0:2,tanh:3",
+    "extents=4-6-4 inputs=7,4,1 steps=sigmoid:0,sigmoid:1,power:3:4,multiply:5:2",
+    "extents=31-4 inputs=3,3,2 steps=less_than:0:1,less_or_equal:1:2,maximum:3:4,where:5:0:1",
+    "extents=31-3 inputs=3,3,2 steps=greater_than:0:1,greater_or_equal:1:2,minimum:3:4,where:5:2:1",
+    "extents=16-16 inputs=3,2,0 steps=equal_to:0:1,not_equal_to:0:2,subtract:3:4,where:0:5:1",
+    "extents=2-3-2-3-2-3 inputs=63,41,10 steps=add:0:1,multiply:3:2,maximum:4:1",
+    "extents=2-1-2-1-2-1-2-1-2-1-2-1-2-1-2-3 inputs=65535,65280,255 steps=subtract:0:1,multiply:3:2,sigmoid:4",
+    "extents=5-4 inputs=3,1,2,0,3,1,2,0,3,1,2,0,3,1,2 steps=add:0:1,add:15:2,add:16:3,add:17:4,add:18:5,add:19:6,"
+    "add:20:7,add:21:8,add:22:9,add:23:10,add:24:11,add:25:12,add:26:13,add:27:14",
+});
+
+ElementProgramDesc program_of(std::string_view text) {
+    return operation_of<ElementProgramDesc>().fields.parse(text).value();
+}
+
+/// Of steps that drivers compile quickly.
+ElementProgramDesc longest_program() {
+    ElementProgramDesc desc{.extents = {9, 12}, .inputs = {3, 2}};
+    while (desc.steps.size() < kMostProgramSteps) {
+        const auto last = static_cast<std::uint32_t>(desc.inputs.size() + desc.steps.size()) - 1;
+        const bool is_even = desc.steps.size() % 2 == 0;
+        desc.steps.push_back(is_even ? ElementStep{ElementwiseOperation::Subtract, {0, last}}
+                                     : ElementStep{ElementwiseOperation::Absolute, {last}});
+    }
+    return desc;
+}
+
+Problems element_program_cases(std::uint64_t seed) {
+    std::vector<ElementProgramDesc> descs;
+    for (const std::string_view text : kProgramCases) descs.push_back(program_of(text));
+    descs.push_back(longest_program());
+    return seeded_problems<ElementProgramProblem>(descs, seed);
+}
+
+Problems element_program_benchmarks() {
+    return problems_of<ElementProgramProblem>(
+        {program_of("extents=4096-256 inputs=3,3,2 steps=multiply:0:1,add:3:2,silu:4"),
+         program_of("extents=64-64-256 inputs=7,3,3,4,4 steps=subtract:0:1,multiply:5:2,multiply:6:3,add:7:4,gelu:8")});
+}
+
+}  // namespace
+
+const Family& element_program_family() noexcept {
+    static constexpr Family kFamily{
+        .name = "element_program",
+        .exactness = "P",
+        .cases = &element_program_cases,
+        .benchmarks = &element_program_benchmarks,
+        .configurations_per_case = 2,
+        .operation = &kOperationText<ElementProgramDesc, &make_problem<ElementProgramProblem>>};
+    return kFamily;
+}
+
+}  // namespace yolk::oracle

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Modules made at run time of one that was compiled with the program (docs/adr/0061): the body of a function is
+// replaced, functions that nothing calls any more are left out. No compiler runs, and every operation on floats is one
+// of the functions that the tests of the catalogue have read.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "yolk/result.hpp"
+
+namespace yolk {
+
+/// A program of elementwise operations, without its sizes. Values are numbered: the inputs, then the steps' results, of
+/// which the last one is written.
+struct ElementCode {
+    /// Consecutive dimensions that an input keeps (Params of yolk/internal/abi/element_program.h).
+    struct Run {
+        bool has_inner = false;  ///< dimensions follow that it does not have
+        bool has_outer = false;  ///< dimensions precede
+        auto operator<=>(const Run&) const = default;
+    };
+    struct Input {
+        std::vector<std::uint32_t> runs;  ///< outermost first; none: one element
+        bool is_repeated = false;         ///< it lacks the last dimension
+        auto operator<=>(const Input&) const = default;
+    };
+    struct Step {
+        std::string function;  ///< "add": program_add of element_program.comp
+        std::vector<std::uint32_t> operands;
+        auto operator<=>(const Step&) const = default;
+    };
+    std::vector<Run> runs;  ///< at most kMostRuns
+    std::vector<Input> inputs;
+    std::vector<Step> steps;  ///< at least one
+    auto operator<=>(const ElementCode&) const = default;
+};
+
+/// `library`: element_program, or element_program_quads for vectors of four elements. Error (BadInput): it lacks
+/// something: a function, a name.
+[[nodiscard]] Result<std::vector<std::uint32_t>> make_element_module(std::span<const std::uint32_t> library,
+                                                                     const ElementCode& code);
+
+}  // namespace yolk
