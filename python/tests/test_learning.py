@@ -33,6 +33,8 @@ def test_arrays_are_learned():
     weight, bias = run.model.parameters["layer0.weight"], run.model.parameters["layer0.bias"]
     assert weight.shape == (16, 2) and bias.shape == (16,)
     assert "LearnedRun" in repr(run) and "3 classes" in repr(run.model)
+    assert run.model.probabilities(np.zeros((0, 2))).shape == (0, 3)
+    assert run.devices[0] in run.why_device and run._repr_svg_().startswith("<svg")
     with pytest.raises(yolk.BadInput, match="'strange' was not among"):
         run.model.evaluate(x[:1], ["strange"])
 
@@ -94,6 +96,9 @@ def test_a_file_gives_what_its_rows_give(tmp_path):
     ({"data": ([[1.0, 2.0]], ["a", "b"])}, "each row needs one"),
     ({"data": ([1.0, 2.0], ["a", "b"])}, "dimension"),
     ({"data": ([[1.0], [float("nan")]], ["a", "b"])}, "in row 1"),
+    ({"data": (np.ones((2, 2), complex), ["a", "b"])}, "complex"),
+    ({"data": ([["1", "2"]], ["a"])}, "real numbers"),
+    ({"data": ([[1.0, 2.0]], 3)}, "y is 3"),
     ({"data": rings(30), "episodes": 2}, "runs over an environment"),
     ({"data": rings(30), "hang_seconds": 3.0}, "runs over an environment"),
     ({"data": rings(30), "set": {"serch.lr": 1}}, "there is no setting 'serch.lr'"),

@@ -13,9 +13,9 @@ import numpy as np
 
 from . import _core
 from ._bytes import with_bytes
-from ._devices import Chosen, devices
+from ._devices import Chosen, OnDevice, devices
 from ._gymnasium.environment import VectorTask
-from ._history import History
+from ._history import History, plotted
 from ._learning import LearnedRun, is_learned, learn
 from ._policy import Policy
 from ._signatures import by_task
@@ -54,7 +54,7 @@ class _Task:
         pass
 
 
-class Run:
+class Run(OnDevice):
     """What `yolk.train` came to.
 
     history               the generations, one dict each (mean_return, best_return, policy_return, seconds, state_hash, ...);
@@ -86,11 +86,6 @@ class Run:
         self.policy = Policy(os.path.join(folder, "policy.safetensors"), task.file)
         self.policy._owners = (owner, task)  # a policy may outlive its run, which may own its file
 
-    @property
-    def why_device(self) -> str:
-        """Which device, and why: asked for, the only one, or the best one and what the others lack."""
-        return str(self._chosen)
-
     def resume(self, generations: int, **changes: Any) -> Run:
         """Goes on from where this run ended, to `generations` in all, with the same settings but those that may change.
 
@@ -106,14 +101,10 @@ class Run:
 
     def plot(self, file: str | os.PathLike[str] | None = None) -> str:
         """The returns against generations as SVG; written to `file` where one is given."""
-        picture = self.history.svg()
-        if file is not None:
-            with open(os.fspath(file), "w", encoding="utf-8") as out:
-                out.write(picture)
-        return picture
+        return plotted(self._repr_svg_(), file)
 
     def _repr_svg_(self) -> str:
-        return self.history.svg()
+        return self.history.svg(self.policy.task)
 
     def __reduce__(self) -> Any:
         raise TypeError("A yolk.Run cannot be pickled, as it owns files. Save it (run.save), or its policy.")
@@ -153,6 +144,17 @@ class _Progress:
 
 
 _PROGRAM = ("program", "processes", "lanes", "program_seconds")
+
+
+def _stepped(given: dict[str, Any], function: Callable[..., Any]) -> dict[str, Any]:
+    """The settings of a program that steps the environment, where there is one."""
+    if given["program"]:
+        return {name: given[name] for name in _PROGRAM}
+    usual = inspect.signature(function).parameters
+    for name in _PROGRAM:
+        if given[name] != usual[name].default:
+            raise BadInput(f"{name} is of a program that steps the environment, and none is given (program=).")
+    return {}
 
 
 def _count(device: Any) -> int:
@@ -200,6 +202,52 @@ def _given(settings: dict[str, Any]) -> dict[str, Any]:
     usual = inspect.signature(train).parameters
     return {key: value for key, value in settings.items()
             if value is not None and (key not in usual or value != usual[key].default)}
+
+
+# Not settings of the library's.
+_OF_CALL = ("task", "out", "device", "on_generation", "progress", "data", "set")
+
+
+def _train_on_data(all_given: dict[str, Any]) -> LearnedRun:
+    given = _given({key: value for key, value in all_given.items() if key not in (*_OF_CALL, *_PROGRAM)})
+    for name in ("hang_seconds", "evaluation_episodes", "overlap"):
+        if name in given:
+            raise BadInput(f"{name} is of runs over an environment, and this one is over a data set.")
+    resume, audit, tuning = (given.pop(name, usual) for name, usual in (("resume", False), ("audit", 0.0),
+                                                                        ("tuning", True)))
+    return learn(all_given["task"], all_given["data"], given, all_given["set"], all_given["out"], resume, audit,
+                 all_given["device"], tuning, all_given["on_generation"], _Progress(all_given["progress"], 0))
+
+
+def _listed(given: Any, kind: type) -> list[Any]:
+    """Of one thing, or of several."""
+    return [given] if isinstance(given, kind) or not hasattr(given, "__iter__") else list(given)
+
+
+def _train_policy(all_given: dict[str, Any]) -> Run:
+    settings = {key: value for key, value in all_given.items() if key not in (*_OF_CALL, *_PROGRAM)}
+    for name in _OF_DATA:
+        if settings.pop(name) is not None or all_given["set"]:
+            raise BadInput(f"{'set' if all_given['set'] else name} is of runs over a data set, and this one is over an "
+                           "environment.")
+    usual = _core.train_defaults()
+    settings.update({name: usual[name] for name in _OF_THE_KIND if settings[name] is None})
+    settings.update(_stepped(all_given, train))
+    settings["hidden"], settings["freeze"] = _listed(settings["hidden"], int), _listed(settings["freeze"], str)
+    task, out = all_given["task"], all_given["out"]
+    found = _Task(task) if isinstance(task, (str, os.PathLike)) else VectorTask(task)
+    if settings["population"] is None:
+        del settings["population"]  # the library's own
+        if isinstance(found, VectorTask):
+            settings["population"] = found.lanes
+    owner = None
+    if out is None:
+        if settings["resume"]:
+            raise BadInput("resume=True needs `out`, the folder of the run to go on with.")
+        owner = tempfile.TemporaryDirectory(prefix="yolk-run-")
+        out = owner.name
+    return _run(found, settings, os.fspath(out), owner, all_given["device"], all_given["on_generation"],
+                all_given["progress"])
 
 
 @with_bytes
@@ -267,64 +315,41 @@ def train(task: Any = "cartpole", *, population: int | None = None, generations:
     unknown tasks, Unsupported for a device that cannot be exact, Failed where no score is finite. Ctrl-C saves what was
     learned (in `out`) and raises KeyboardInterrupt; resume=True goes on from there.
     """
-    settings = {key: value for key, value in locals().items()
-                if key not in ("task", "out", "device", "on_generation", "progress", "data", "set", *_PROGRAM)}
-    if is_learned(task, data):
-        given = _given(settings)
-        for name in ("hang_seconds", "evaluation_episodes", "overlap"):
-            if name in given:
-                raise BadInput(f"{name} is of runs over an environment, and this one is over a data set.")
-        resume, audit, tuning = (given.pop(name, usual) for name, usual in (("resume", False), ("audit", 0.0),
-                                                                            ("tuning", True)))
-        return learn(task, data, given, set, out, resume, audit, device, tuning, on_generation,
-                     _Progress(progress, 0))
-    for name in _OF_DATA:
-        if settings.pop(name) is not None or set:
-            raise BadInput(f"{'set' if set else name} is of runs over a data set, and this one is over an environment.")
-    usual = _core.train_defaults()
-    settings.update({name: usual[name] for name in _OF_THE_KIND if settings[name] is None})
-    if program:
-        settings.update(program=program, processes=processes, lanes=lanes, program_seconds=program_seconds)
-    settings["hidden"] = list(hidden) if hasattr(hidden, "__iter__") else [hidden]
-    settings["freeze"] = [freeze] if isinstance(freeze, str) else list(freeze)
-    found = _Task(task) if isinstance(task, (str, os.PathLike)) else VectorTask(task)
-    if population is None:
-        del settings["population"]  # the library's own
-        if isinstance(found, VectorTask):
-            settings["population"] = found.lanes
-    if out is not None:
-        return _run(found, settings, os.fspath(out), None, device, on_generation, progress)
-    if resume:
-        raise BadInput("resume=True needs `out`, the folder of the run to go on with.")
-    owner = tempfile.TemporaryDirectory(prefix="yolk-run-")
-    return _run(found, settings, owner.name, owner, device, on_generation, progress)
+    given = dict(locals())
+    return _train_on_data(given) if is_learned(task, data) else _train_policy(given)
 
 
 _LANES = 16  # environments that are stepped together where they are made here
 
 
 def evaluate(policy: Policy | str | os.PathLike[str], environment: Any = None, *, episodes: int = 100, seed: int = 1,
-             max_steps: int = 0, device: Any = None, program: str = "") -> dict[str, Any]:
+             max_steps: int = 0, device: Any = None, tuning: bool = True, program: str = "", processes: int = 2,
+             lanes: int = 0, program_seconds: float = 60.0) -> dict[str, Any]:
     """Runs fresh episodes of a policy, or of a policy's file, and says what they returned.
 
     environment  None: the policy's own. A Gymnasium environment's name ("CartPole-v1") or vector environment: there, on
                  the host. For a policy's file that was trained on a GLSL file: that file
     seed         of the episodes' starts
     max_steps    of an episode on the host; 0: the environment's
-    program      a command that steps the environment, in place of it (docs/host_environments.md)
+    device       as yolk.train takes it, and tuning
+    program      a command that steps the environment, in place of it (docs/host_environments.md): `processes` of it,
+                 `lanes` each (0: enough for all episodes), `program_seconds` for each answer
 
     Returns mean_return, deviation, worst_return, best_return, episodes, not_finite and task.
     """
+    stepped = _stepped(dict(locals()), evaluate)
+    settings: dict[str, Any] = {"episodes": episodes, "seed": seed, "max_steps": max_steps, **stepped}
     own = environment if isinstance(environment, (str, os.PathLike)) and os.path.exists(environment) else None
     loaded = policy if isinstance(policy, Policy) else Policy(policy, own)
     if program:
-        return _core.evaluate(loaded.file, None, [], episodes, seed, max_steps, device, program)
+        return _core.evaluate(loaded.file, None, [], settings, device, tuning)
     if own is not None or (environment is None and not loaded.on_host):
-        return loaded.evaluate(episodes, seed, device)
+        del settings["max_steps"]
+        return _core.evaluate(loaded.file, loaded._environment, [], settings, device, tuning)
     named = loaded.task if environment is None else environment
     task = VectorTask.named(named, max(1, min(episodes, _LANES))) if isinstance(named, str) else VectorTask(named)
     try:
-        return _core.evaluate(loaded.file, None, task.environments(), episodes, seed, max_steps, device, "")
+        return _core.evaluate(loaded.file, None, task.environments(), settings, device, tuning)
     finally:
         task.close()
 

@@ -3,6 +3,7 @@
 
 #include <typeinfo>
 
+#include "base/devices.hpp"
 #include "base/words.hpp"
 
 namespace yolk::python {
@@ -19,6 +20,11 @@ const char* class_of(ErrorKind kind) noexcept {
         case ErrorKind::Cancelled: return "Cancelled";
     }
     return "Error";
+}
+
+void throw_error(Error error) {
+    if (error.kind == ErrorKind::DeviceLost) forget_devices();
+    throw Raised(std::move(error));
 }
 
 void translate_errors() {

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <mutex>
 
+#include "base/lock.hpp"
 #include "yolk/stop.hpp"
 
 namespace yolk::python {
@@ -63,7 +64,7 @@ Interruptible::~Interruptible() {
     if (!stays) return;
     // A daemon's thread, which has the lock again, and whose work was ended with the process. It must not come back:
     // what it raises would be printed while the interpreter goes down, which ends in an abort.
-    const nanobind::gil_scoped_release released;
+    const WithoutLock released;
     for (;;) ::pause();
 }
 
@@ -74,7 +75,7 @@ void Interruptible::raise_if_requested() {
 }
 
 void Interruptible::end_all() {
-    const nanobind::gil_scoped_release released;
+    const WithoutLock released;
     std::unique_lock lock(guard);
     ending = true;
     if (alive > 0) request_stop();

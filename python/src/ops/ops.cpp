@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/errors.hpp"
+#include "base/lock.hpp"
 #include "base/options.hpp"
 #include "ops/place.hpp"
 
@@ -50,7 +51,7 @@ class Inside {
 
 void end_all() {
     is_ending = true;
-    const nb::gil_scoped_release released;
+    const WithoutLock released;
     Place::close_all();
     for (int inside = threads_inside; inside != 0; inside = threads_inside) threads_inside.wait(inside);
 }
@@ -60,7 +61,7 @@ auto without_lock(Work work) {
     const Inside inside;
     std::optional<decltype(work())> result;
     {
-        const nb::gil_scoped_release released;
+        const WithoutLock released;
         result = work();
     }
     return unwrap(std::move(*result));

@@ -17,6 +17,8 @@
 #include "base/devices.hpp"
 #include "base/errors.hpp"
 #include "base/interrupt.hpp"
+#include "tracing/callables.hpp"
+#include "tracing/values.hpp"
 #include "yolk/configuration.hpp"
 #include "yolk/json.hpp"
 
@@ -42,8 +44,6 @@ tasks::DataSet rows_of(const Inputs& inputs, const Texts& labels) {
         throw Raised(bad_input("There are {} rows and {} labels; each row needs one.", inputs.shape(0), labels.size()));
     return data;
 }
-
-nb::object json_object(const Json& json) { return nb::module_::import_("json").attr("loads")(json.dump()); }
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
@@ -74,11 +74,9 @@ nb::dict outcome_dict(const tasks::LearnOutcome& outcome, const std::vector<Devi
     all["training_rows"] = outcome.training_rows;
     all["model"] = outcome.file.string();
     all["previous"] = outcome.previous.string();
-    if (outcome.judged.held_out) all["held_out"] = json_object(to_json(*outcome.judged.held_out));
-    if (outcome.judged.test) all["test"] = json_object(to_json(*outcome.judged.test));
-    nb::list names;
-    for (const Device& device : devices) names.append(device.info().name);
-    all["devices"] = names;
+    if (outcome.judged.held_out) all["held_out"] = from_json(to_json(*outcome.judged.held_out));
+    if (outcome.judged.test) all["test"] = from_json(to_json(*outcome.judged.test));
+    all["devices"] = names_of(devices);
     return all;
 }
 
@@ -96,25 +94,18 @@ nb::dict run_learning(const std::string& file, const std::string& source, const 
     if (!inputs) options.configuration = to_toml(configuration);
     const std::vector<Device> devices = open_devices(device, tuning);
     const evolve::Devices on = devices_of(devices, options, audit);
-    std::optional<nb::python_error> thrown;
+    Callback told;
     const auto on_generation = [&](const hyper::GenerationReport& report) {
-        const nb::gil_scoped_acquire acquired;
-        try {
-            Interruptible::raise_if_requested();
-            const nb::object answer = tell(json_object(to_json(report)));
-            return (answer.is_none() || nb::cast<bool>(answer)) && !Interruptible::requested();
-        } catch (nb::python_error& error) {
-            thrown.emplace(std::move(error));
-        }
-        return false;
+        return told.goes_on([&] { return call_python(tell, from_json(to_json(report))); }) &&
+               !Interruptible::requested();
     };
     std::optional<Result<tasks::LearnOutcome>> outcome;
     {
         const Interruptible interruptible;
-        const nb::gil_scoped_release released;
+        const WithoutLock released;
         outcome = tasks::learn(on, options, on_generation);
     }
-    if (thrown) throw nb::python_error(std::move(*thrown));
+    told.raise();
     Interruptible::raise_if_requested();
     return outcome_dict(unwrap(std::move(*outcome)), devices);
 }

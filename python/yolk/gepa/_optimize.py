@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import _core
 from .._models import checked
-from .._prompts import Progress, warn_of_one_proposal
+from .._prompts import Progress
 from ..errors import BadInput, Unsupported
 from ._objective import REQUEST, SEPARATOR, Objective, default_template
 from ._types import DefaultAdapter, GEPAResult
@@ -71,7 +71,6 @@ def optimize(seed_candidate: dict[str, str], trainset: Sequence[Any], valset: Se
         os.makedirs(run_dir, exist_ok=True)
         stoppers.append(lambda state: os.path.exists(os.path.join(run_dir, "gepa.stop")))
     minibatch = 3 if reflection_minibatch_size is None else reflection_minibatch_size
-    warn_of_one_proposal(max_metric_calls or 0, minibatch, len(validation), 2)
     gepa = {"minibatch": minibatch, "most_merges": max_merge_invocations if use_merge else 0, "seed": seed,
             "perfect_score": perfect_score, "skip_perfect": skip_perfect_score, "reflection_prompt": REQUEST,
             "parent": _word("candidate_selection_strategy", candidate_selection_strategy, _PARENTS),
