@@ -84,6 +84,32 @@ def layer(weight, x):
     return weight @ x
 
 
+ENDLESS = """
+import os, signal, threading, time, yolk
+
+@yolk.hyperfunction(yolk.Matrix(1, 1))
+def layer(weight, x):
+    return weight @ x
+
+system = yolk.System(lambda x: layer(x))
+def work(metric):
+    system.optimize([({{"x": [1.0]}}, [1.0])], metric, generations=10**9, population=4)
+{how}
+"""
+
+
+@pytest.mark.parametrize("how", [
+    # At the interpreter's end, and by Ctrl-C that the metric sees, whose failure counts as a bad score.
+    "threading.Thread(target=work, args=(yolk.metrics.numeric_distance(),), daemon=True).start()\ntime.sleep(1)\nprint('ended')",
+    "calls = []\ndef metric(prediction, expected):\n    calls.append(1)\n"
+    "    if len(calls) == 50: signal.raise_signal(signal.SIGINT)\n    return 1.0\n"
+    "try: work(metric)\nexcept KeyboardInterrupt: print('ended')",
+], ids=["exit", "ctrl_c"])
+def test_a_search_ends(python, how):
+    done = python(ENDLESS.format(how=how), timeout=60)
+    assert done.returncode == 0 and done.stdout.strip() == "ended", done.stderr
+
+
 def test_a_system_s_callback_cannot_call_it():
     system = yolk.System(lambda x: layer(x))
     examples = [({"x": [1.0]}, [1.0])]

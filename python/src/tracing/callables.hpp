@@ -57,6 +57,11 @@ class Callback {
         const InsideBody inside;
         try {
             Interruptible::raise_if_requested();
+            // Whoever saw the signal: this ends, too.
+            if (Interruptible::requested()) {
+                PyErr_SetNone(PyExc_KeyboardInterrupt);
+                throw nanobind::python_error();
+            }
             const nanobind::object answer = ask();
             const int truth = answer.is_none() ? 1 : PyObject_IsTrue(answer.ptr());
             if (truth < 0) throw nanobind::python_error();

@@ -96,8 +96,7 @@ nb::dict run_learning(const std::string& file, const std::string& source, const 
     const evolve::Devices on = devices_of(devices, options, audit);
     Callback told;
     const auto on_generation = [&](const hyper::GenerationReport& report) {
-        return told.goes_on([&] { return call_python(tell, from_json(to_json(report))); }) &&
-               !Interruptible::requested();
+        return told.goes_on([&] { return call_python(tell, from_json(to_json(report))); });
     };
     std::optional<Result<tasks::LearnOutcome>> outcome;
     {

@@ -192,7 +192,7 @@ nb::dict run_training(const nb::dict& settings, const Environment* environment, 
         const Interruptible interruptible;
         const WithoutLock released;
         outcome = train::train(devices, options, [&](const train::GenerationReport& report) {
-            return told.goes_on([&] { return call_python(tell, to_dict(report)); }) && !Interruptible::requested();
+            return told.goes_on([&] { return call_python(tell, to_dict(report)); });
         });
     }
     told.raise();
