@@ -255,21 +255,20 @@ def _train_policy(all_given: dict[str, Any]) -> Run:
 def train(task: Any = "cartpole", *, population: int | None = None, generations: int | None = None,
           hidden: int | Sequence[int] = (64,), recurrent: int = 0, normalize: bool = False, sigma: float | None = None,
           learning_rate: float | None = None, rank: int = 1, seed: int = 1, fitness: str = "pair-difference",
-          optimizer: str | None = None,
-          episodes: int = 1, antithetic: bool = True, sigma_decay: float = 1.0,
-          learning_rate_decay: float | None = None, noise_reuse: int = 1,
-          robust: bool = False, group_size: int = 0, beta1: float = 0.9, beta2: float = 0.999,
-          freeze: Sequence[str] = (), freeze_vectors: bool = False, determinism: str = "exact", max_steps: int = 0,
-          stop_when_solved: bool = True, evaluation_episodes: int = 100, checkpoint_every: int | None = None, hash_every: int = 1,
-          audit: float = 0.0, hang_seconds: float = 120.0, log: bool = True,
-          out: str | os.PathLike[str] | None = None, resume: bool = False, device: Any = None, tuning: bool = True, on_generation: OnGeneration | None = None,
-          progress: bool | None = None, overlap: bool = True, program: str = "", processes: int = 2, lanes: int = 0,
-          program_seconds: float = 60.0, data: Any = None, label: str | None = None,
-          labels: str | os.PathLike[str] | None = None, header: bool | None = None,
-          test: float | str | os.PathLike[str] | None = None, held_out: float | None = None,
+          optimizer: str | None = None, episodes: int = 1, antithetic: bool = True, sigma_decay: float = 1.0,
+          learning_rate_decay: float | None = None, noise_reuse: int = 1, robust: bool = False, group_size: int = 0,
+          beta1: float = 0.9, beta2: float = 0.999, freeze: Sequence[str] = (), freeze_vectors: bool = False,
+          determinism: str = "exact", max_steps: int = 0, stop_when_solved: bool = True, evaluation_episodes: int = 100,
+          checkpoint_every: int | None = None, hash_every: int = 1, audit: float = 0.0, hang_seconds: float = 120.0,
+          log: bool = True, out: str | os.PathLike[str] | None = None, resume: bool = False, device: Any = None,
+          tuning: bool = True, on_generation: OnGeneration | None = None, progress: bool | None = None,
+          overlap: bool = True, program: str = "", processes: int = 2, lanes: int = 0, program_seconds: float = 60.0,
+          data: Any = None, label: str | None = None, labels: str | os.PathLike[str] | None = None,
+          header: bool | None = None, test: float | str | os.PathLike[str] | None = None, held_out: float | None = None,
           held_out_every: int | None = None, batch: int | None = None, balance: bool | None = None,
           standardize: bool | None = None, conv: str | Sequence[str] | None = None, activation: str | None = None,
-          gradient: str | None = None, gradient_lr: float | None = None, set: dict[str, Any] | None = None) -> Run | LearnedRun:
+          gradient: str | None = None, gradient_lr: float | None = None,
+          set: dict[str, Any] | None = None) -> Run | LearnedRun:
     """Trains by EGGROLL (low-rank evolution strategies): a policy, whole episodes of the population on the device; or a
     network for a data set, whose rows are in batches (docs/data.md).
 
@@ -281,22 +280,18 @@ def train(task: Any = "cartpole", *, population: int | None = None, generations:
     data                 (x, y) in place of a task: rows of inputs [rows, ...], and a label for each
     population           members, 2 to 2**20; in pairs of opposite noise, so even, unless `antithetic` is False. None:
                          4096, or the number of lanes of a vector environment; of a data set 256
-    generations          at most (100; of a data set 300); training ends earlier where the task is solved, unless
-                         `stop_when_solved` is False
+    generations          at most (100; of data 300); training ends where the task is solved, unless stop_when_solved=False
     hidden               widths of the hidden layers, none to three, each 1 to 256
     recurrent            units of a gated recurrent layer before them, a memory of the episode; 0: none
-    normalize            the policy sees observations less their mean, divided by their standard deviation, over all steps of
-                         all members so far (docs/environments.md)
+    normalize            observations by their mean and deviation over all steps of all members (docs/environments.md)
     sigma, learning_rate of the perturbations and the step (.2; of a data set .05 and .02); multiplied by their decays, in
                          (0, 1], each generation
-    rank                 of a matrix's perturbation, 1 to 32
     fitness              "pair-difference", "pair-sign", "centred-rank", "z-score" or "group-z-score" (with group_size)
     optimizer            "sgd", "momentum" (beta1) or "adam" (beta1, beta2)
-    episodes             per member and generation
-    noise_reuse          generations that share their noise
+    episodes, max_steps  per member and generation, and of an episode (0: the environment's)
+    rank, noise_reuse    of a matrix's perturbation, 1 to 32; generations that share their noise
     freeze               names of parameters to leave as they are, such as "layer0.weight"; freeze_vectors: all biases
     determinism          "exact": the same bits on every device; "fast": as fast as the device can
-    max_steps            of an episode; 0: the environment's
     out                  folder for policy, metrics, checkpoint and log; None: a temporary one, as long as the run object
     resume               goes on from what is in `out`, to the bits of a run that was never interrupted
     audit                share of the members, 0 to 1, that a second device evaluates again
