@@ -4,12 +4,12 @@ from __future__ import annotations
 import functools
 import numbers
 import os
-import tempfile
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from . import _core
 from ._devices import Chosen, OnDevice
+from ._folders import Folder
 from ._history import History
 from .errors import BadInput
 
@@ -39,7 +39,7 @@ class BytesRun(OnDevice):
     devices: list[str]
 
     def __init__(self, outcome: dict[str, Any], history: History, folder: str,
-                 owner: tempfile.TemporaryDirectory[str] | None, device: Any) -> None:
+                 owner: Folder | None, device: Any) -> None:
         self.history, self.folder, self._owner, self._chosen = history, folder, owner, Chosen(device)
         for name, value in outcome.items():
             setattr(self, name, value)
@@ -80,7 +80,7 @@ def train_bytes(data: str | os.PathLike[str] | None = None, *, out: str | os.Pat
         raise BadInput("A byte model needs a text to learn from: yolk.train(\"bytes\", data=FILE).")
     owner = None
     if out is None:
-        owner = tempfile.TemporaryDirectory(prefix="yolk-bytes-")
+        owner = Folder("yolk-bytes-")
         out = owner.name
     folder = os.fspath(out)
     history = History()

@@ -6,7 +6,6 @@ import importlib.util
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from . import _core
 from ._devices import Chosen, OnDevice
+from ._folders import Folder
 from ._history import History, plotted
 from ._trees import as_float32
 from .errors import BadInput
@@ -191,7 +191,7 @@ def learn(task: Any, data: Any, settings: dict[str, Any], sets: Any, out: str | 
     if out is None and not file:
         if resume:
             raise BadInput("resume=True needs `out`, the folder of the run to go on with.")
-        owner = tempfile.TemporaryDirectory(prefix="yolk-run-")
+        owner = Folder("yolk-run-")
         out = owner.name
     given = [(_NAMES.get(key, key), json.dumps(value, default=str)) for key, value in settings.items()]
     if out is not None:

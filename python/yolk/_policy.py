@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from typing import Any
 
 import numpy as np
 
 from . import _core
+from ._folders import Folder
 from ._trees import as_float32
 from .errors import BadInput
 
@@ -150,7 +150,7 @@ class Policy:
 
 
 def _unpickled(policy: bytes, source: str | None) -> Policy:
-    owner = tempfile.TemporaryDirectory(prefix="yolk-policy-")
+    owner = Folder("yolk-policy-")
     file, environment = os.path.join(owner.name, "policy.safetensors"), os.path.join(owner.name, "environment.glsl")
     with open(file, "wb") as written:
         written.write(policy)

@@ -5,7 +5,6 @@ import inspect
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 from . import _core
 from ._bytes import with_bytes
 from ._devices import Chosen, OnDevice, devices
+from ._folders import Folder
 from ._gymnasium.environment import VectorTask
 from ._history import History, plotted
 from ._learning import LearnedRun, is_learned, learn
@@ -36,7 +36,7 @@ class _Task:
         self.file: str | None = None
         self.name = given
         if _is_text(given):
-            self._folder = tempfile.TemporaryDirectory(prefix="yolk-environment-")
+            self._folder = Folder("yolk-environment-")
             self.file = os.path.join(self._folder.name, "environment.glsl")
             with open(self.file, "w", encoding="utf-8") as text:
                 text.write(given)
@@ -68,7 +68,7 @@ class Run(OnDevice):
     """
 
     def __init__(self, outcome: dict[str, Any], history: History, task: _Task | VectorTask, settings: dict[str, Any],
-                 folder: str, owner: tempfile.TemporaryDirectory[str] | None, environment: _core.Environment | None,
+                 folder: str, owner: Folder | None, environment: _core.Environment | None,
                  device: Any) -> None:
         self.history = history
         self.generations: int = outcome["generations"]
@@ -164,7 +164,7 @@ def _count(device: Any) -> int:
     return len(device) if isinstance(device, (list, tuple)) else 1
 
 
-def _run(task: _Task | VectorTask, settings: dict[str, Any], folder: str, owner: tempfile.TemporaryDirectory[str] | None, device: Any,
+def _run(task: _Task | VectorTask, settings: dict[str, Any], folder: str, owner: Folder | None, device: Any,
          on_generation: OnGeneration | None, progress: bool | None) -> Run:
     history = History()
     line = _Progress(progress, settings["generations"])
@@ -244,7 +244,7 @@ def _train_policy(all_given: dict[str, Any]) -> Run:
     if out is None:
         if settings["resume"]:
             raise BadInput("resume=True needs `out`, the folder of the run to go on with.")
-        owner = tempfile.TemporaryDirectory(prefix="yolk-run-")
+        owner = Folder("yolk-run-")
         out = owner.name
     return _run(found, settings, os.fspath(out), owner, all_given["device"], all_given["on_generation"],
                 all_given["progress"])

@@ -30,6 +30,7 @@ class OpenedEncoder {
         : encoder_(std::move(encoder)), device_(std::move(device)) {}
 
     [[nodiscard]] FloatArray embed(const std::vector<std::string>& texts) {
+        unwrap(check_not_forked());
         std::optional<Result<std::vector<float>>> made;
         {
             const Interruptible interruptible;
