@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
 import os
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -111,3 +113,23 @@ def test_a_file_gives_what_its_rows_give(tmp_path):
 def test_bad_input(wrong, message):
     with pytest.raises(yolk.BadInput, match=message):
         yolk.train(device=DEVICE, **wrong)
+
+
+def test_other_threads_go_on_while_it_predicts():
+    x = np.random.default_rng(1).random((40000, 64)).astype(np.float32)
+    model = yolk.train(data=(x[:200], ["a", "b"] * 100), **{**SMALL, "population": 8, "generations": 1, "hidden": 64}).model
+    ticks, done = [], threading.Event()
+
+    def watch():
+        while not done.is_set():
+            time.sleep(0.001)
+            ticks.append(time.monotonic())
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    begin = time.monotonic()
+    model.probabilities(x)
+    end = time.monotonic()
+    done.set()
+    watching.join()
+    assert sum(begin < tick < end for tick in ticks) >= 5  # 2 at most while the lock is held

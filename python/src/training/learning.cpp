@@ -109,10 +109,24 @@ nb::dict run_learning(const std::string& file, const std::string& source, const 
     return outcome_dict(unwrap(std::move(*outcome)), devices);
 }
 
+/// On the host; other threads go on, and Ctrl-C is raised afterwards.
+template <class Work>
+auto without_lock(Work work) {
+    std::optional<decltype(work())> result;
+    {
+        const Interruptible interruptible;
+        const WithoutLock released;
+        result = work();
+    }
+    Interruptible::raise_if_requested();
+    return unwrap(std::move(*result));
+}
+
 nb::tuple read_rows(const std::string& source, const std::string& label, const std::string& labels,
                     std::optional<bool> header, bool has_labels) {
-    const tasks::DataSet data = unwrap(
-        tasks::read_data(source, {.label = label, .labels = labels, .header = header, .has_labels = has_labels}));
+    const tasks::DataSet data = without_lock([&] {
+        return tasks::read_data(source, {.label = label, .labels = labels, .header = header, .has_labels = has_labels});
+    });
     std::vector<std::size_t> shape{data.rows()};
     shape.insert(shape.end(), data.shape.begin(), data.shape.end());
     return nb::make_tuple(numpy_copy(data.inputs, shape), nb::cast(data.labels));
@@ -148,7 +162,7 @@ nb::dict model_of(const std::string& file) {
 FloatArray probabilities_of(const std::string& file, const Inputs& inputs) {
     const tasks::Model model = unwrap(tasks::load_model(file));
     const tasks::DataSet data = rows_of(inputs, {});
-    const std::vector<float> made = unwrap(tasks::predict(model, data));
+    const std::vector<float> made = without_lock([&] { return tasks::predict(model, data); });
     return numpy_copy(made, {data.rows(), model.classes.size()});
 }
 
