@@ -70,7 +70,8 @@ async def beside(work: Callable[..., Any], *arguments: Any, end: Callable[[], No
             done.set_exception(raised)
 
     def run() -> None:
-        result, raised = None, None
+        result: Any = None
+        raised: BaseException | None = None
         try:
             result = context.run(work, *arguments)
         except StopIteration as stopped:  # a future cannot have it

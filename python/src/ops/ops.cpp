@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/errors.hpp"
+#include "base/interrupt.hpp"
 #include "base/lock.hpp"
 #include "base/options.hpp"
 #include "ops/place.hpp"
@@ -38,6 +39,7 @@ std::atomic<bool> is_ending{false};
 class Inside {
    public:
     Inside() {
+        Interruptible::stop_if_ending();
         if (is_ending) throw Raised({ErrorKind::Cancelled, "The interpreter is ending; nothing new is begun."});
         ++threads_inside;
     }
