@@ -6,6 +6,8 @@
 #include "base/devices.hpp"
 #include "base/errors.hpp"
 #include "base/interrupt.hpp"
+#include "base/plot.hpp"
+#include "base/warnings.hpp"
 #include "base/words.hpp"
 #include "graphs/graphs.hpp"
 #include "ops/ops.hpp"
@@ -28,6 +30,8 @@ NB_MODULE(_core, module) {
     module.def("in_python", &yolk::python::in_python, nanobind::arg("message"),
                "A message of the library, with what Python calls its functions and options.");
     yolk::python::let_host_calls_have_the_lock();
+    yolk::python::warn_in_python();
+    yolk::python::bind_plot(module);
     yolk::python::bind_devices(module);
     yolk::python::bind_training(module);
     yolk::python::bind_learning(module);
@@ -42,6 +46,8 @@ NB_MODULE(_core, module) {
     yolk::python::bind_ops(module);
     yolk::python::bind_tuning(module);
     yolk::python::bind_prompts(module);
+    // The last that is registered is called first.
+    nanobind::module_::import_("atexit").attr("register")(nanobind::cpp_function(&yolk::python::forget_devices));
     nanobind::module_::import_("atexit").attr("register")(
         nanobind::cpp_function(&yolk::python::Interruptible::end_all));
 }

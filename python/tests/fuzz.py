@@ -6,10 +6,12 @@ exception that does not answer bad input. tools/check runs it.
 """
 
 import argparse
+import asyncio
 import collections
 import faulthandler
 import inspect
 import os
+import pathlib
 import random
 import signal
 import sys
@@ -19,6 +21,8 @@ import threading
 import numpy as np
 
 import yolk
+from yolk import gepa, models
+from yolk.compat import hyperfunc
 
 SECONDS = 20  # a call that takes longer gets Ctrl-C, and has as long again to end
 # What a call may raise: Yolk's own words, Python's for arguments of the wrong kind, and files that are not there.
@@ -26,8 +30,9 @@ ANSWERS = (yolk.Error, TypeError, ValueError, AttributeError, KeyError, IndexErr
            MemoryError, KeyboardInterrupt, NotImplementedError, StopIteration, Fine := type("Fine", (Exception,), {}))
 # Those that start long work are given little of it.
 LIGHT = {"generations": 1, "population": 8, "max_steps": 5, "evaluation_episodes": 2, "episodes": 2, "hidden": (4,),
-         "progress": False, "budget": 2, "max_metric_calls": 3, "trials": 1}
+         "progress": False, "budget": 2, "max_metric_calls": 20, "metric_calls": 20, "trials": 1, "steps": 1, "pop_size": 4}
 LEFT_OUT = {"devices"}  # nothing can be given
+MODELS = pathlib.Path(__file__).parents[2] / "transformer" / "tests" / "models"
 
 
 class Strange:
@@ -53,6 +58,7 @@ def odd_values(rng, folder):
         array.astype(np.complex64), array.astype("U4"), np.float32(1.5), np.zeros(0, np.float32), np.zeros((0, 3), np.float32),
         np.full((2, 2), np.nan, np.float32), np.array(None), np.zeros((1,) * 20, np.float32), object(), Strange(), Strange, len,
         lambda *a, **k: 1.0, lambda: None, lambda x: x, lambda x, y: float("nan"), print, np, rng, range(3), slice(1, 2), ...,
+        (np.ones((4, 6, 5), np.float32), ["a", "b"] * 2), ["2x3p1"], "max2", MODELS / "bert", [hyperfunc.Example({"x": [1.0, 2.0]}, 1.0)],
         type, NotImplemented, Exception("e"), folder, os.path.join(folder, "none"), "/dev/null", "/", memoryview(b"abcd"),
     ]
 
@@ -71,15 +77,37 @@ def live_objects(folder):
     system = yolk.System(lambda x: host(layer(x)))
     system(x=[1.0, 2.0])
     evolution = yolk.Evolution({"w": np.zeros((3, 2))}, population=4, maximize=True)
-    run = yolk.train("cartpole", population=8, generations=1, max_steps=5, evaluation_episodes=2, hidden=4, out=folder + "/run")
-    return [yolk.array(np.ones((2, 3))), yolk.array([1, 2]), layer, host, system, evolution, evolution.ask(), run, run.policy, run.history, yolk.metrics.exact_match()]
+    light = {"population": 8, "generations": 1, "hidden": 4}
+    steps = {"max_steps": 5, "evaluation_episodes": 2, **light}
+    run = yolk.train("cartpole", out=folder + "/run", **steps)
+    remembering = yolk.train("cartpole", recurrent=3, normalize=True, **steps)
+    rows, images = np.eye(12, 4, dtype=np.float32), np.ones((12, 6, 5), np.float32)
+    labels = ["a", "b"] * 6
+    learned = yolk.train(data=(rows, labels), **light)
+    seeing = yolk.train(data=(images, labels), conv=["2x3p1", "max2"], **light)
+    graph = yolk.trace(lambda x: yolk.tanh(x), np.ones(2, np.float32))
+    return [yolk.array(np.ones((2, 3))), yolk.array([1, 2]), layer, host, system, evolution, evolution.ask(), run, run.policy,
+            run.history, yolk.metrics.exact_match(), remembering, remembering.policy, learned, learned.model, seeing.model,
+            graph, yolk.Memo(), yolk.Encoder(MODELS / "bert"), hyperfunc_system()]
+
+
+def hyperfunc_system():
+    @hyperfunc.hyperfunction(hp_type=hyperfunc.LoRAWeight.create(out_dim=1, in_dim=2, noise_rank=1), optimize_hparams=True)
+    async def layer(x, hp):
+        return hyperfunc.torch.tanh(x @ hp.weight.T)
+
+    class One(hyperfunc.HyperSystem):
+        async def run(self, x):
+            return float((await layer(x)).squeeze())
+
+    return One(system_optimizer=hyperfunc.ESHybridSystemOptimizer(steps=1, pop_size=4))
 
 
 def targets(objects):
     """(name, callable) of all that is public: functions and classes of the package and its modules, methods of the objects."""
     found = {}
-    modules = [yolk] + [module for name, module in inspect.getmembers(yolk, inspect.ismodule)
-                        if module.__name__.startswith("yolk.") and not name.startswith("_")]
+    modules = [yolk, gepa, models, hyperfunc] + [module for name, module in inspect.getmembers(yolk, inspect.ismodule)
+                                                 if module.__name__.startswith("yolk.") and not name.startswith("_")]
     for module in modules:
         for name in getattr(module, "__all__", dir(module)):
             thing = getattr(module, name, None)
@@ -158,7 +186,9 @@ def main():
                 print(said, file=sys.stderr, flush=True)
             try:
                 with Watch():
-                    function(*positional, **named)
+                    answer = function(*positional, **named)
+                    if inspect.iscoroutine(answer):
+                        asyncio.run(answer)
                 came["returned"] += 1
             except ANSWERS as answer:
                 came[type(answer).__name__] += 1

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
 import os
+import pickle
 import subprocess
 
 import pytest
@@ -27,7 +28,12 @@ def test_a_run_has_history_model_and_baselines(text, tmp_path):
         sorted(os.listdir(tmp_path / "run")) == ["log.yolk", "metrics.jsonl", "model.safetensors"]
     drawn = run.sample(20, seed=2)
     assert len(drawn) == 20 and drawn == yolk.sample(run.model, 20, seed=2)
-    assert "bits per byte" in repr(run)
+    assert "bits per byte" in repr(run) and run.devices[0] in run.why_device
+    with pytest.raises(TypeError, match="pickled"):
+        pickle.dumps(run)
+    for wrong, words in ({"length": -1}, "length is -1"), ({"temperature": "hot"}, "'hot'"), ({"prompt": 3}, "prompt is 3"):
+        with pytest.raises(yolk.BadInput, match=words):
+            run.sample(**wrong)
 
 
 def test_it_is_the_commands_run(text, tmp_path):

@@ -312,6 +312,32 @@ def test_exceptions_come_through(kind):
         run(Fails().evaluate(XOR, likelihood))
 
 
+IN_A_THREAD = """
+import asyncio, threading, time
+from yolk.compat.hyperfunc import ESHybridSystemOptimizer, Example, HyperSystem, LoRAWeight, hyperfunction, torch
+
+@hyperfunction(hp_type=LoRAWeight.create(out_dim=1, in_dim=2, noise_rank=1), optimize_hparams=True)
+async def layer(x, hp):
+    return torch.tanh(x @ hp.weight.T)
+
+class One(HyperSystem):
+    async def run(self, x):
+        return float((await layer(x)).squeeze())
+
+def work():
+    system = One(system_optimizer=ESHybridSystemOptimizer(steps=10**6, pop_size=4))
+    asyncio.run(system.optimize([Example({"x": [1.0, 2.0]}, 1.0)], lambda p, e: -abs(p[0] - e[0])))
+
+threading.Thread(target=work, daemon=True).start()
+time.sleep(1)
+"""
+
+
+def test_the_interpreter_ends_while_a_system_is_optimized(python):
+    done = python(IN_A_THREAD, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("kind", [Xor, XorOnHost])
 def test_ctrl_c_and_cancelling_end_the_work(kind):
     system = xor(kind, steps=1_000_000)

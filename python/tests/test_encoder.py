@@ -53,8 +53,10 @@ def test_mistakes_are_named(encoder, tmp_path):
         encoder(["a\ud800"])
     with pytest.raises(yolk.BadInput, match="is no folder"):
         yolk.Encoder(tmp_path / "none", device=DEVICE)
-    with pytest.raises(yolk.BadInput, match="batch"):
-        yolk.Encoder(MODELS / "bert", device=DEVICE, batch=0)
+    for batch in (0, -1, 2**40):
+        with pytest.raises(yolk.BadInput, match="batch"):
+            yolk.Encoder(MODELS / "bert", device=DEVICE, batch=batch)
+    assert encoder.device in encoder.why_device
     shutil.copytree(MODELS / "bert", tmp_path / "model")
     config = tmp_path / "model" / "config.json"
     config.write_text(config.read_text().replace('"num_hidden_layers": 2', '"num_hidden_layers": 3'))

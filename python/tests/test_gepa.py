@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import os
+import pathlib
 import re
 import signal
 import threading
@@ -9,6 +10,8 @@ import pytest
 
 import yolk
 import yolk.gepa as gepa
+
+pytestmark = pytest.mark.once  # of no device
 
 CODES = {"red": "7", "green": "3", "blue": "9", "black": "1", "white": "4"}
 DATA = [{"input": colour, "answer": code, "additional_context": {"rule": f"{colour} is {code}"}}
@@ -159,9 +162,10 @@ def test_bad_input_is_refused(changed, words):
 def test_budgets_too_small():
     with pytest.raises(TypeError, match="no_such"):
         run(no_such=1)
-    with pytest.warns(UserWarning, match="29 at least"):
+    with pytest.warns(UserWarning, match="a second takes 22 at least") as warned:
         assert run(max_metric_calls=20).total_metric_calls <= 20
-    with pytest.warns(UserWarning), pytest.raises(yolk.BadInput, match="Give it 16 at least"):
+    assert [pathlib.Path(one.filename) for one in warned] == [pathlib.Path(__file__)]
+    with pytest.raises(yolk.BadInput, match="Give it 16 at least"):
         run(max_metric_calls=15)
 
 

@@ -8,6 +8,8 @@ import pytest
 
 import yolk
 
+pytestmark = pytest.mark.once  # of no device
+
 X = np.array([1.0, -2.0, 3.0], np.float32)
 W = np.arange(6, dtype=np.float32).reshape(2, 3) / 10
 

@@ -8,6 +8,7 @@ import sys
 import threading
 import traceback
 
+import numpy as np
 import pytest
 
 import yolk
@@ -28,7 +29,7 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize("how", ["time.sleep(3600)", "threading.Event().wait()"])
+@pytest.mark.parametrize("how", ["time.sleep(3600)", "threading.Event().wait()", "while True: pass"])
 @pytest.mark.parametrize("call", ["system(x=1.0)",
                                   "system.evaluate([({'x': 1.0}, 1.0)] * 64, yolk.metrics.numeric_distance())"])
 def test_ctrl_c_ends_calls_that_do_not_come_back(how, call):
@@ -41,6 +42,81 @@ def test_ctrl_c_ends_calls_that_do_not_come_back(how, call):
     finally:
         child.kill()
     assert child.returncode == 0 and rest.splitlines()[-1] == "ended"
+
+
+IN_THE_BACKGROUND = """
+import threading, time, numpy as np, yolk
+
+@yolk.host_function
+def spin(x):
+    for _ in range(1000): pass
+    return x
+
+def body(x):
+    for _ in range(1000): pass
+    return yolk.tanh(x)
+
+def forever(work):
+    while True: work()
+
+inner = yolk.System(lambda x: yolk.tanh(x))
+@yolk.host_function
+def nests(x):
+    return inner(x=x)
+
+works = [lambda: yolk.trace(body, 1.0), yolk.devices, yolk.environments, lambda: yolk.array([1.0]).numpy(),
+         lambda: yolk.System(lambda x: nests(spin(x)))(x=1.0)]
+for work in works:
+    threading.Thread(target=forever, args=(work,), daemon=True).start()
+time.sleep({seconds})
+"""
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("seconds", [0.3, 0.5, 0.7, 0.9])
+def test_the_interpreter_ends_while_threads_are_in_python_code_that_was_called(python, seconds):
+    done = python(IN_THE_BACKGROUND.replace("{seconds}", str(seconds)))
+    assert done.returncode == 0 and "Error" not in done.stderr, done.stderr
+
+
+@yolk.hyperfunction(yolk.Matrix(1, 1))
+def layer(weight, x):
+    return weight @ x
+
+
+ENDLESS = """
+import os, signal, threading, time, yolk
+
+@yolk.hyperfunction(yolk.Matrix(1, 1))
+def layer(weight, x):
+    return weight @ x
+
+system = yolk.System(lambda x: layer(x))
+def work(metric):
+    system.optimize([({{"x": [1.0]}}, [1.0])], metric, generations=10**9, population=4)
+{how}
+"""
+
+
+@pytest.mark.parametrize("how", [
+    # At the interpreter's end, and by Ctrl-C that the metric sees, whose failure counts as a bad score.
+    "threading.Thread(target=work, args=(yolk.metrics.numeric_distance(),), daemon=True).start()\ntime.sleep(1)\nprint('ended')",
+    "calls = []\ndef metric(prediction, expected):\n    calls.append(1)\n"
+    "    if len(calls) == 50: signal.raise_signal(signal.SIGINT)\n    return 1.0\n"
+    "try: work(metric)\nexcept KeyboardInterrupt: print('ended')",
+], ids=["exit", "ctrl_c"])
+def test_a_search_ends(python, how):
+    done = python(ENDLESS.format(how=how), timeout=60)
+    assert done.returncode == 0 and done.stdout.strip() == "ended", done.stderr
+
+
+def test_a_system_s_callback_cannot_call_it():
+    system = yolk.System(lambda x: layer(x))
+    examples = [({"x": [1.0]}, [1.0])]
+    with pytest.raises(yolk.BadInput, match="wait for itself"):
+        system.optimize(examples, yolk.metrics.numeric_distance(), generations=2, population=4,
+                        on_generation=lambda report: system(x=[1.0]) is None)
+    assert np.isfinite(system(x=[1.0])).all()
 
 
 def test_each_call_gets_its_own_exception():

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
 import os
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -33,6 +35,8 @@ def test_arrays_are_learned():
     weight, bias = run.model.parameters["layer0.weight"], run.model.parameters["layer0.bias"]
     assert weight.shape == (16, 2) and bias.shape == (16,)
     assert "LearnedRun" in repr(run) and "3 classes" in repr(run.model)
+    assert run.model.probabilities(np.zeros((0, 2))).shape == (0, 3)
+    assert run.devices[0] in run.why_device and run._repr_svg_().startswith("<svg")
     with pytest.raises(yolk.BadInput, match="'strange' was not among"):
         run.model.evaluate(x[:1], ["strange"])
 
@@ -94,6 +98,9 @@ def test_a_file_gives_what_its_rows_give(tmp_path):
     ({"data": ([[1.0, 2.0]], ["a", "b"])}, "each row needs one"),
     ({"data": ([1.0, 2.0], ["a", "b"])}, "dimension"),
     ({"data": ([[1.0], [float("nan")]], ["a", "b"])}, "in row 1"),
+    ({"data": (np.ones((2, 2), complex), ["a", "b"])}, "complex"),
+    ({"data": ([["1", "2"]], ["a"])}, "real numbers"),
+    ({"data": ([[1.0, 2.0]], 3)}, "y is 3"),
     ({"data": rings(30), "episodes": 2}, "runs over an environment"),
     ({"data": rings(30), "hang_seconds": 3.0}, "runs over an environment"),
     ({"data": rings(30), "set": {"serch.lr": 1}}, "there is no setting 'serch.lr'"),
@@ -106,3 +113,23 @@ def test_a_file_gives_what_its_rows_give(tmp_path):
 def test_bad_input(wrong, message):
     with pytest.raises(yolk.BadInput, match=message):
         yolk.train(device=DEVICE, **wrong)
+
+
+def test_other_threads_go_on_while_it_predicts():
+    x = np.random.default_rng(1).random((40000, 64)).astype(np.float32)
+    model = yolk.train(data=(x[:200], ["a", "b"] * 100), **{**SMALL, "population": 8, "generations": 1, "hidden": 64}).model
+    ticks, done = [], threading.Event()
+
+    def watch():
+        while not done.is_set():
+            time.sleep(0.001)
+            ticks.append(time.monotonic())
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    begin = time.monotonic()
+    model.probabilities(x)
+    end = time.monotonic()
+    done.set()
+    watching.join()
+    assert sum(begin < tick < end for tick in ticks) >= 5  # 2 at most while the lock is held

@@ -11,6 +11,8 @@ import pytest
 import yolk
 from yolk import _core
 
+pytestmark = pytest.mark.once  # of no device
+
 KEY = "sk-1234567890abcdef"
 
 

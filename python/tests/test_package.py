@@ -8,6 +8,8 @@ import pytest
 
 import yolk
 
+MODEL = str(pathlib.Path(__file__).parents[2] / "transformer" / "tests" / "models" / "bert")
+
 
 def test_devices_are_listed():
     devices = yolk.devices()
@@ -59,6 +61,18 @@ def test_a_fork_is_refused_and_not_hung(python):
                   "    os._exit(told)\n"
                   "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n")
     assert done.returncode == 0 and done.stdout.strip() == "2", done.stderr
+
+
+def test_a_fork_leaves_its_parent_s_files_and_encoders_alone(python):
+    done = python("import os, sys, yolk\n"
+                  f"encoder = yolk.Encoder({MODEL!r})\n"
+                  "run = yolk.train(population=64, generations=1, hidden=4)\n"
+                  "child = os.fork()\n"
+                  "if child == 0:\n"
+                  "    try: encoder('a cat')\n"
+                  "    except yolk.Unsupported as error: sys.exit(3 if 'forked' in str(error) else 4)\n"
+                  "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), run.policy.evaluate(2)['episodes'])\n", timeout=60)
+    assert done.returncode == 0 and done.stdout.strip() == "3 2", done.stderr
 
 
 def test_runs_refuse_to_be_pickled():

@@ -226,6 +226,12 @@ def test_bad_input_is_refused():
     system = xor_system()
     with pytest.raises(yolk.BadInput):
         system(y=[0.0, 1.0])
+    with pytest.raises(yolk.BadInput, match="no input y; xor takes x"):
+        system(x=[0.0, 1.0], y=1.0)
+    with pytest.raises(yolk.BadInput, match="'hidden'"):
+        system.set("hidden", None)
+    with pytest.raises(yolk.BadInput, match="examples are None"):
+        system.evaluate(None, yolk.metrics.exact_match())
     with pytest.raises(yolk.BadInput):
         system(x=None)
     with pytest.raises(yolk.BadInput, match="pair"):

@@ -357,6 +357,8 @@ def test_other_dtypes_are_computed_in_fp32_and_written_back_as_they_are():
     module = nn.Linear(2, 1).double()
     yolk.from_torch(module).optimize([(torch.ones(3, 2), torch.zeros(3, 1))], nn.MSELoss(), generations=2, population=8)
     assert module.weight.dtype == torch.float64
+    with pytest.raises(yolk.BadInput, match="complex"):
+        yolk.from_torch(module)(torch.ones(3, 2, dtype=torch.complex64))
 
 
 def test_yolk_does_not_import_torch(python):

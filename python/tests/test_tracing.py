@@ -9,6 +9,8 @@ import pytest
 
 import yolk
 
+pytestmark = pytest.mark.once  # of no device
+
 A = np.random.default_rng(4).normal(size=(3, 4)).astype(np.float32)
 P = np.abs(A) + 0.5
 

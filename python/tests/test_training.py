@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pathlib
+import pickle
 import re
 import signal
 import subprocess
@@ -31,20 +32,26 @@ def test_the_command_gives_the_same_state(tmp_path):
 
 
 # Where it is called something else in Python, and what only a process of its own needs.
-OTHERWISE = {"lr": "learning_rate", "lr_decay": "learning_rate_decay", "env": "task", "keep_going": "stop_when_solved",
-             "no_tuning": "tuning", "devices": "device", "quiet": "progress"}
+OTHERWISE = {"lr": "learning_rate", "lr_decay": "learning_rate_decay", "keep_going": "stop_when_solved", "no_tuning": "tuning",
+             "devices": "device"}
 NOT_NEEDED = {"help", "json", "rank_seconds"}
 
 
-def test_every_option_of_the_command_is_an_argument():
-    command = os.environ.get("YOLK_TEST_COMMAND")
-    if not command:
+@pytest.mark.once
+@pytest.mark.parametrize("command, function, otherwise, elsewhere", [
+    ("train", yolk.train, {"env": "task", "quiet": "progress"}, set()),
+    # A model's rows are Model.evaluate's; nothing is shown meanwhile; a device that hangs is given up after its usual time.
+    ("eval", yolk.evaluate, {"env": "environment"}, {"data", "label", "labels", "quiet", "hang_seconds"}),
+])
+def test_every_option_of_the_command_is_an_argument(command, function, otherwise, elsewhere):
+    program = os.environ.get("YOLK_TEST_COMMAND")
+    if not program:
         pytest.skip("YOLK_TEST_COMMAND names no yolk command")
-    shown = subprocess.run([command, "train", "--help"], capture_output=True, text=True, check=True).stdout
+    shown = subprocess.run([program, command, "--help"], capture_output=True, text=True, check=True).stdout
     names = {name.replace("-", "_") for name in re.findall(r"^  (?:-h,)?--([a-z-]+)", shown, flags=re.MULTILINE)}
-    assert len(names) > 25
-    known = set(inspect.signature(yolk.train).parameters)
-    assert {OTHERWISE.get(name, name) for name in names - NOT_NEEDED} <= known
+    assert len(names) > 12 and elsewhere <= names
+    known = set(inspect.signature(function).parameters)
+    assert {{**OTHERWISE, **otherwise}.get(name, name) for name in names - NOT_NEEDED - elsewhere} <= known
 
 
 def test_a_run_has_history_policy_and_files(tmp_path):
@@ -66,6 +73,25 @@ def test_a_policy_outlives_its_run(tmp_path):
     assert yolk.evaluate(tmp_path / "policy.safetensors", episodes=3) == yolk.evaluate(policy, episodes=3)
 
 
+def test_a_policy_is_pickled_with_its_file_and_its_environment():
+    slider = pathlib.Path(__file__).with_name("slider.glsl").read_text()
+    run = yolk.train(slider, population=64, generations=2, hidden=8, stop_when_solved=False)
+    told = run.policy.evaluate(episodes=3)
+    stored = pickle.dumps(run.policy)
+    del run
+    gc.collect()
+    policy = pickle.loads(stored)
+    assert {**policy.evaluate(episodes=3), "task": told["task"]} == told
+
+
+def test_a_second_run_compiles_nothing_again():
+    yolk.train("cartpole", **SMALL)
+    made = yolk._core.pipelines_made()
+    assert made > 0
+    yolk.train("cartpole", **SMALL)
+    assert yolk._core.pipelines_made() == made
+
+
 def test_a_policy_gives_actions_for_one_and_for_many():
     policy = yolk.train("cartpole", **SMALL).policy
     batch = np.random.default_rng(0).normal(size=(5, 7, 4))
@@ -75,6 +101,8 @@ def test_a_policy_gives_actions_for_one_and_for_many():
     assert isinstance(policy([0.0, 0.0, 0.0, 0.0]), int)
     with pytest.raises(yolk.BadInput, match=r"\[\.\.\., 4\]"):
         policy([1.0, 2.0])
+    with pytest.raises(yolk.BadInput, match="complex"):
+        policy(np.zeros(4, complex))
 
 
 def test_a_trained_policy_solves_its_task():
@@ -107,7 +135,7 @@ def test_an_environment_as_file_and_as_text():
 
 def test_on_generation_ends_training():
     seen = []
-    run = yolk.train("cartpole", **SMALL, on_generation=lambda report: seen.append(report) or len(seen) < 2)
+    run = yolk.train("cartpole", **SMALL, on_generation=lambda report: seen.append(report) or np.bool_(len(seen) < 2))
     assert len(seen) == 2 and run.generations == 2
 
 
@@ -122,7 +150,12 @@ def test_an_exception_in_a_callback_comes_out_with_its_traceback():
 
 def test_svg_and_plot(tmp_path):
     run = yolk.train("cartpole", **SMALL)
-    assert run._repr_svg_().startswith("<svg") and run.plot(tmp_path / "run.svg") == (tmp_path / "run.svg").read_text()
+    picture = run._repr_svg_()
+    assert picture.startswith("<svg") and run.plot(tmp_path / "run.svg") == picture == (tmp_path / "run.svg").read_text()
+    assert picture.count("L") >= 2 * 2 and ">cartpole</text>" in picture  # two curves of three generations
+    assert yolk.History([{"mean": 1.0, "unperturbed": 2.0}]).svg("mine") != yolk.History().svg("mine")
+    with pytest.raises(yolk.BadInput, match="bits_per_byte"):
+        yolk.History([{"bits_per_byte": 1.0}]).svg()
 
 
 def test_the_defaults_are_the_library_s():
@@ -166,6 +199,7 @@ def test_the_defaults_are_the_library_s():
     ({"task": "broken\nglsl"}, "glsl"),
     ({"resume": True}, "out"),
     ({"audit": 2.0}, "audit"),
+    ({"lanes": 3}, "none is given"),
 ])
 def test_bad_settings_are_refused(settings, words):
     with pytest.raises(yolk.BadInput, match=words):

@@ -9,6 +9,8 @@ import pytest
 
 import yolk
 
+pytestmark = pytest.mark.once  # of no device
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODULES = ("core", "runtime", "context", "primitives", "evolve", "hyper", "train", "autotune")
 LITERAL = r'"((?:[^"\\\n]|\\.)*)"'

@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 import functools
+import numbers
 import os
-import tempfile
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from . import _core
+from ._devices import Chosen, OnDevice
+from ._folders import Folder
 from ._history import History
 from .errors import BadInput
 
@@ -15,7 +17,7 @@ from .errors import BadInput
 _Train = TypeVar("_Train")
 
 
-class BytesRun:
+class BytesRun(OnDevice):
     """What `yolk.train("bytes", data=...)` came to.
 
     history            the generations, one dict each (bits_per_byte, held_out where it was due, state_hash, ...)
@@ -23,6 +25,7 @@ class BytesRun:
     unigram, bigram    of counts, on the same text; gzip, xz: of the whole file, None without the program
     state_hash         the same on every device, and as the command's `yolk train bytes`
     model              the path of model.safetensors
+    devices            the names of those that it ran on; `why_device` says why these
     """
 
     held_out: float
@@ -33,16 +36,20 @@ class BytesRun:
     generations: int
     state_hash: str
     model: str
+    devices: list[str]
 
     def __init__(self, outcome: dict[str, Any], history: History, folder: str,
-                 owner: tempfile.TemporaryDirectory[str] | None) -> None:
-        self.history, self.folder, self._owner = history, folder, owner
+                 owner: Folder | None, device: Any) -> None:
+        self.history, self.folder, self._owner, self._chosen = history, folder, owner, Chosen(device)
         for name, value in outcome.items():
             setattr(self, name, value)
 
     def sample(self, length: int = 200, temperature: float = 1.0, seed: int = 1, prompt: str | bytes = "") -> bytes:
         """Text by the model, in integers: the same bytes everywhere. `temperature`: 0 to 16, in sixteenths."""
         return sample(self.model, length, temperature, seed, prompt)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("A yolk.BytesRun cannot be pickled, as it owns files. Keep run.model, or give `out`.")
 
     def __repr__(self) -> str:
         return (f"<yolk.BytesRun: {self.held_out:.3f} bits per byte after {self.generations} generations; unigram "
@@ -52,10 +59,12 @@ class BytesRun:
 def sample(model: str | os.PathLike[str], length: int = 200, temperature: float = 1.0, seed: int = 1,
            prompt: str | bytes = "") -> bytes:
     """Text by a model.safetensors of `yolk train bytes`."""
-    if not 0 <= temperature <= 16:
-        raise BadInput(f"temperature is {temperature}; it must be from 0 to 16.")
+    if not isinstance(temperature, numbers.Real) or not 0 <= temperature <= 16:
+        raise BadInput(f"temperature is {temperature!r}; it must be from 0 to 16.")
+    if not isinstance(prompt, (str, bytes)):
+        raise BadInput(f"prompt is {prompt!r}; a text or bytes are needed.")
     return _core.sample_bytes(os.fspath(model), length, round(temperature * 16), seed,
-                              prompt.encode() if isinstance(prompt, str) else prompt)
+                              prompt.encode(errors="surrogateescape") if isinstance(prompt, str) else prompt)
 
 
 def train_bytes(data: str | os.PathLike[str] | None = None, *, out: str | os.PathLike[str] | None = None,
@@ -71,7 +80,7 @@ def train_bytes(data: str | os.PathLike[str] | None = None, *, out: str | os.Pat
         raise BadInput("A byte model needs a text to learn from: yolk.train(\"bytes\", data=FILE).")
     owner = None
     if out is None:
-        owner = tempfile.TemporaryDirectory(prefix="yolk-bytes-")
+        owner = Folder("yolk-bytes-")
         out = owner.name
     folder = os.fspath(out)
     history = History()
@@ -81,7 +90,7 @@ def train_bytes(data: str | os.PathLike[str] | None = None, *, out: str | os.Pat
         return None if on_generation is None else on_generation(report)
 
     outcome = _core.train_bytes({**settings, "data": os.fspath(data), "out": folder}, device, tuning, tell)
-    return BytesRun(outcome, history, folder, owner)
+    return BytesRun(outcome, history, folder, owner, device)
 
 
 def with_bytes(train: _Train) -> _Train:

@@ -41,6 +41,17 @@ def devices() -> DeviceList:
     return DeviceList(found, reason)
 
 
+class OnDevice:
+    """What runs on a device, and says why on that one."""
+
+    _chosen: Chosen
+
+    @property
+    def why_device(self) -> str:
+        """Which device, and why: asked for, the only one, or the best one and what the others lack."""
+        return str(self._chosen)
+
+
 class Chosen:
     """Says why an object runs on the device that it runs on."""
 

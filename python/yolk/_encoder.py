@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Iterable
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._devices import Chosen, OnDevice
 from .errors import BadInput
 
 
@@ -22,7 +22,7 @@ def _text(value: Any, place: str) -> str:
     return value
 
 
-class Encoder:
+class Encoder(OnDevice):
     """A BERT-like encoder that somebody else trained, on the Vulkan device: texts to vectors.
 
         encoder = yolk.Encoder("all-MiniLM-L6-v2")
@@ -30,7 +30,7 @@ class Encoder:
 
     config     vocabulary, width, layers, heads, inner, positions, most_tokens, normalize
     left_out   tensors of the file that an embedding does not need
-    device     the name of the device that it runs on
+    device     the name of the device that it runs on; `why_device` says why
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, device: Any = None, tuning: bool = True,
@@ -43,7 +43,8 @@ class Encoder:
 
         Raises BadInput or Unsupported for a folder that is no such model; the message names file and tensor.
         """
-        self._opened = _core.OpenedEncoder.open(os.fspath(folder), device, tuning, determinism, operator.index(batch))
+        self._opened = _core.OpenedEncoder.open(os.fspath(folder), device, tuning, determinism, batch)
+        self._chosen = Chosen(device)
         self.folder = os.fspath(folder)
         self.config: dict[str, Any] = self._opened.config()
         self.left_out: list[str] = self._opened.left_out()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._devices import Chosen, request_of
+from ._devices import Chosen, OnDevice, request_of
 from ._history import History
 from ._trees import Tree, as_float32
 from .errors import BadInput
@@ -60,7 +60,7 @@ class Members:
         return (self[member] for member in range(self._population))
 
 
-class Evolution:
+class Evolution(OnDevice):
     """EGGROLL over parameters of any shape, whose members you score.
 
         run = yolk.Evolution({"w": np.zeros((8, 4)), "b": np.zeros(8)}, population=256, maximize=True)
@@ -163,11 +163,6 @@ class Evolution:
     def device(self) -> str:
         """The name of the device that makes the updates."""
         return self._run.device
-
-    @property
-    def why_device(self) -> str:
-        """Which device, and why: asked for, the only one, or the best one and what the others lack."""
-        return str(self._chosen)
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Writes all that the next generation depends on as one safetensors file, whole or not at all."""

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._devices import request_of
+from ._devices import Chosen, OnDevice, request_of
 from .errors import BadInput
 
 _TYPES = {"f32": np.float32, "i32": np.int32, "u32": np.uint32}
@@ -27,7 +27,7 @@ _SHOWN = 20
 _MOST_COMBINATIONS = 4096  # that functions of constraints are asked about
 
 
-class KernelTuning:
+class KernelTuning(OnDevice):
     """What `yolk.tune_kernel` found.
 
     configuration         the best one, by name; `specialization`, `defines` and `dispatch` are what sets it
@@ -36,11 +36,11 @@ class KernelTuning:
     measured              all configurations that were measured, the fastest first: a list of {"configuration",
                           "milliseconds", "status"}; failed ones have no time
     decided               the search came to its end, now or in an earlier run; otherwise the next run goes on
-    device, driver, reference, table, evaluations, seconds
+    device, driver, reference, table, evaluations, seconds; `why_device` says why this device
     """
 
-    def __init__(self, outcome: dict[str, Any], measured: list[dict[str, Any]]) -> None:
-        self._outcome = outcome
+    def __init__(self, outcome: dict[str, Any], measured: list[dict[str, Any]], device: Any) -> None:
+        self._outcome, self._chosen = outcome, Chosen(device)
         self.measured = measured
         self.configuration: dict[str, Any] = outcome["configuration"]
         self.specialization: list[dict[str, Any]] = outcome["specialization"]
@@ -342,4 +342,4 @@ def tune_kernel(shader: str | os.PathLike[str], *, space: Any, reference: Any = 
     if outcome["unchecked"]:
         warnings.warn(f"Nobody knows what is right in {', '.join(outcome['unchecked'])}: configurations were only "
                       "compared with themselves, and a wrong one may have won. Give a reference.", stacklevel=2)
-    return KernelTuning(outcome, measured)
+    return KernelTuning(outcome, measured, device)

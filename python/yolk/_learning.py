@@ -6,13 +6,16 @@ import importlib.util
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _core
+from ._devices import Chosen, OnDevice
+from ._folders import Folder
+from ._history import History, plotted
+from ._trees import as_float32
 from .errors import BadInput
 
 # Settings that yolk.toml calls otherwise.
@@ -46,9 +49,11 @@ class Model:
 
     def probabilities(self, x: Any) -> np.ndarray:
         """float32 [rows, classes] for rows of inputs [rows, ...], which are standardized as the training's were."""
-        values = np.ascontiguousarray(x, dtype=np.float32)
-        if values.ndim > 1 and values[0].size == int(np.prod(self.shape)):
+        values = as_float32(x, "x", truths=True)
+        if values.ndim > 1 and int(np.prod(values.shape[1:])) == int(np.prod(self.shape)):
             values = values.reshape(len(values), *self.shape)
+        if values.shape == (0, *self.shape):
+            return np.zeros((0, len(self.classes)), dtype=np.float32)
         return _core.predict(self.file, values)
 
     def __call__(self, x: Any) -> list[str]:
@@ -81,7 +86,7 @@ class Model:
         return f"<yolk.Model of {self.data}: {len(self.classes)} classes>"
 
 
-class LearnedRun:
+class LearnedRun(OnDevice):
     """What `yolk.train` came to over a data set.
 
     history                the generations, one dict each: unperturbed (minus the loss before the update), held_out, mean, ...
@@ -93,8 +98,8 @@ class LearnedRun:
     folder                 where the run's files are
     """
 
-    def __init__(self, outcome: dict[str, Any], history: list[dict[str, Any]], folder: str, owner: Any) -> None:
-        self.history = history
+    def __init__(self, outcome: dict[str, Any], history: History, folder: str, owner: Any, device: Any) -> None:
+        self.history, self._chosen = history, Chosen(device)
         self.generations: int = outcome["generations"]
         self.resumed_from: int = outcome["resumed_from"]
         self.test: dict[str, Any] | None = outcome.get("test")
@@ -112,6 +117,13 @@ class LearnedRun:
         """Copies the run's files to a folder, which must not exist yet; the command reads them, too."""
         shutil.copytree(self.folder, os.fspath(folder))
 
+    def plot(self, file: str | os.PathLike[str] | None = None) -> str:
+        """The loss's negative against generations as SVG; written to `file` where one is given."""
+        return plotted(self._repr_svg_(), file)
+
+    def _repr_svg_(self) -> str:
+        return self.history.svg(self.model.data)
+
     def __reduce__(self) -> Any:
         raise TypeError("A yolk.LearnedRun cannot be pickled, as it owns files. Save it (run.save), or its model.")
 
@@ -122,6 +134,8 @@ class LearnedRun:
 
 def _labels(y: Any) -> list[str]:
     """As a file would have them: whole numbers without a point."""
+    if not hasattr(y, "__iter__"):
+        raise BadInput(f"y is {y!r}; a label for each row is needed.")
     return [str(int(each)) if isinstance(each, (float, np.floating)) and float(each).is_integer() else str(each)
             for each in (y.tolist() if isinstance(y, np.ndarray) else y)]
 
@@ -168,7 +182,7 @@ def learn(task: Any, data: Any, settings: dict[str, Any], sets: Any, out: str | 
     if data is not None:
         if not isinstance(data, (tuple, list)) or len(data) != 2:
             raise BadInput("data is (x, y): rows of inputs, and a label for each.")
-        inputs, labels = np.ascontiguousarray(data[0], dtype=np.float32), _labels(data[1])
+        inputs, labels = as_float32(data[0], "x", truths=True), _labels(data[1])
     elif os.fspath(task).endswith(".toml"):
         file = os.fspath(task)
     else:
@@ -177,13 +191,13 @@ def learn(task: Any, data: Any, settings: dict[str, Any], sets: Any, out: str | 
     if out is None and not file:
         if resume:
             raise BadInput("resume=True needs `out`, the folder of the run to go on with.")
-        owner = tempfile.TemporaryDirectory(prefix="yolk-run-")
+        owner = Folder("yolk-run-")
         out = owner.name
     given = [(_NAMES.get(key, key), json.dumps(value, default=str)) for key, value in settings.items()]
     if out is not None:
         given.append(("out", json.dumps(os.fspath(out))))
     given += [(key, json.dumps(value, default=str)) for key, value in dict(sets or {}).items()]
-    history: list[dict[str, Any]] = []
+    history = History()
 
     def tell(report: dict[str, Any]) -> Any:
         del history[report["generation"] - (history[0]["generation"] if history else report["generation"]):]
@@ -197,4 +211,4 @@ def learn(task: Any, data: Any, settings: dict[str, Any], sets: Any, out: str | 
         line.finish()
     if not outcome["model"]:
         raise BadInput("The run has no output folder, so that there is no model; give `out`.")
-    return LearnedRun(outcome, history, os.path.dirname(outcome["model"]), owner)
+    return LearnedRun(outcome, history, os.path.dirname(outcome["model"]), owner, device)

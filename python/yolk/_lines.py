@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from types import FrameType
 
 _OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -21,3 +22,9 @@ def of_caller() -> tuple[str, int]:
             return file, frame.f_lineno
         frame = frame.f_back
     return "", 0
+
+
+def warn(message: str) -> None:
+    """The library's warning, at the line of the program that is to blame."""
+    file, line = of_caller()
+    warnings.warn_explicit(message, UserWarning, file or "yolk", line)

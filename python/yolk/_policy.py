@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._folders import Folder
+from ._trees import as_float32
 from .errors import BadInput
 
 
@@ -29,6 +31,7 @@ class Policy:
         """
         self.file = os.fspath(file)
         self._owners: tuple[Any, ...] = ()
+        self._source = environment
         self._environment = None if environment is None else _core.load_environment(os.fspath(environment))
         found = _core.load_policy(self.file, self._environment)
         self.task: str = found["task"]
@@ -56,7 +59,7 @@ class Policy:
         if memory is None:
             raise BadInput("The policy is recurrent: it needs the memory of the episode. Call memory = policy.start() where "
                            "an episode begins, and then action, memory = policy(observation, memory).")
-        values = np.asarray(memory, dtype=np.float32)
+        values = as_float32(memory, "The memory")
         if values.shape != (*batch, self.recurrent):
             raise BadInput(f"The memory has the shape {values.shape}; for these observations it is "
                            f"{(*batch, self.recurrent)}, such as policy.start({batch or ''}) gives it.")
@@ -78,7 +81,7 @@ class Policy:
         Of a recurrent policy: the outputs and the next memory, for observations and a memory [..., recurrent]. They are
         within rounding of what the device computes.
         """
-        values = np.asarray(observation, dtype=np.float32)
+        values = as_float32(observation, "The observation", truths=True)
         if values.ndim == 0 or values.shape[-1] != self.widths[0]:
             raise BadInput(
                 f"The observation has the shape {values.shape}; the policy takes [..., {self.widths[0]}].")
@@ -124,16 +127,36 @@ class Policy:
 
         Gymnasium's environments are made by their name.
         """
-        if self.on_host:
-            from ._training import evaluate
-            return evaluate(self, episodes=episodes, seed=seed, device=device)
-        return _core.evaluate(self.file, self._environment, [], episodes, seed, 0, device, "")
+        from ._training import evaluate
+        return evaluate(self, episodes=episodes, seed=seed, device=device)
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Copies the policy's file, which is safetensors with the network's shape in its metadata."""
         shutil.copyfile(self.file, os.fspath(file))
 
+    def __reduce__(self) -> Any:
+        with open(self.file, "rb") as file:
+            policy = file.read()
+        source = None
+        if self._source is not None:
+            with open(self._source, encoding="utf-8") as text:
+                source = text.read()
+        return _unpickled, (policy, source)
+
     def __repr__(self) -> str:
         widths = "-".join(str(width) for width in self.widths)
         widths += f", {self.recurrent} recurrent units" if self.recurrent else ""
         return f"<yolk.Policy {self.task}, {widths}, {self.generations} generations, seed {self.seed}>"
+
+
+def _unpickled(policy: bytes, source: str | None) -> Policy:
+    owner = Folder("yolk-policy-")
+    file, environment = os.path.join(owner.name, "policy.safetensors"), os.path.join(owner.name, "environment.glsl")
+    with open(file, "wb") as written:
+        written.write(policy)
+    if source is not None:
+        with open(environment, "w", encoding="utf-8") as text:
+            text.write(source)
+    made = Policy(file, None if source is None else environment)
+    made._owners = (owner,)
+    return made

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,14 +11,6 @@ from .errors import BadInput
 
 _GEPA = ("perfect_score", "skip_perfect", "stop_when_perfect", "epsilon", "top_k", "reflection_prompt", "reflection",
          "failed_reflections")
-
-
-def warn_of_one_proposal(metric_calls: int, minibatch: int, validation: int, level: int) -> None:
-    """A search that can write one new text judges itself by luck."""
-    floor = validation + 3 * (minibatch + validation)
-    if 0 < metric_calls < floor:
-        warnings.warn(f"{metric_calls} metric calls may let the search try one new text only, as scoring the {validation} "
-                      f"validation examples takes that many each time; give it {floor} at least.", stacklevel=level + 1)
 
 
 class Progress:
@@ -83,8 +74,6 @@ class PromptSearch:
             checked(reflector, "The reflector")
         if not len(examples):
             raise BadInput("There are no examples; a prompt search needs one at least.")
-        validation = len(examples if held_out is None else held_out)
-        warn_of_one_proposal(metric_calls, minibatch, validation, 2)
         steps, history, shown = History(), History(), Progress(progress)
 
         def step(report: dict[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, overload
 from . import _core
 from ._coroutines import finished
 from ._graphs.custom import Calls, Rules, called, packed as _packed
-from ._devices import Chosen, request_of
+from ._devices import Chosen, OnDevice, request_of
 from ._graphs.graph import Graph, from_raw
 from ._history import History
 from ._parameters import Fields, described
@@ -182,7 +182,7 @@ class Outcome(dict[str, Any]):
         raise AttributeError(name)
 
 
-class System(PromptSearch):
+class System(PromptSearch, OnDevice):
     """A program over hyperfunctions: run it, score it, look at its graph, make it better.
 
         system = yolk.System(lambda x: output(hidden(x)))
@@ -195,12 +195,16 @@ class System(PromptSearch):
         given = name or str(getattr(function, "__name__", "system"))
         self.name = "system" if given == "<lambda>" else given
         self._raw = _core.RawSystem(self.name, lambda inputs: _packed(function(**{key: inputs[key] for key in names})), seed)
-        self._chosen = Chosen(device)
+        self._inputs, self._chosen = list(names), Chosen(device)
         if device is not None:
             self._raw.use_device(request_of(device))
 
     def __call__(self, **inputs: Any) -> Any:
         """The answer for these inputs."""
+        unknown = inputs.keys() - self._inputs
+        if unknown:
+            raise BadInput(f"There is no input {', '.join(sorted(unknown))}; {self.name} takes "
+                           f"{', '.join(self._inputs) or 'none'}.")
         return self._raw.call(inputs)
 
     def evaluate(self, examples: Sequence[Any], metric: Any) -> Outcome:
@@ -276,11 +280,6 @@ class System(PromptSearch):
     def load(self, file: str | os.PathLike[str]) -> None:
         """Puts a file's values into the parameters, which must be registered: add(), or evaluate first."""
         self._raw.load(os.fspath(file))
-
-    @property
-    def why_device(self) -> str:
-        """Which device its tensor work runs on, and why: asked for, the only one, or the best one and what the others lack."""
-        return str(self._chosen)
 
     def __reduce__(self) -> Any:
         raise TypeError("A yolk.System cannot be pickled. Save its parameters (system.save).")

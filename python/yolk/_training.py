@@ -5,7 +5,6 @@ import inspect
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,9 +12,10 @@ import numpy as np
 
 from . import _core
 from ._bytes import with_bytes
-from ._devices import Chosen, devices
+from ._devices import Chosen, OnDevice, devices
+from ._folders import Folder
 from ._gymnasium.environment import VectorTask
-from ._history import History
+from ._history import History, plotted
 from ._learning import LearnedRun, is_learned, learn
 from ._policy import Policy
 from ._signatures import by_task
@@ -36,7 +36,7 @@ class _Task:
         self.file: str | None = None
         self.name = given
         if _is_text(given):
-            self._folder = tempfile.TemporaryDirectory(prefix="yolk-environment-")
+            self._folder = Folder("yolk-environment-")
             self.file = os.path.join(self._folder.name, "environment.glsl")
             with open(self.file, "w", encoding="utf-8") as text:
                 text.write(given)
@@ -54,7 +54,7 @@ class _Task:
         pass
 
 
-class Run:
+class Run(OnDevice):
     """What `yolk.train` came to.
 
     history               the generations, one dict each (mean_return, best_return, policy_return, seconds, state_hash, ...);
@@ -68,7 +68,7 @@ class Run:
     """
 
     def __init__(self, outcome: dict[str, Any], history: History, task: _Task | VectorTask, settings: dict[str, Any],
-                 folder: str, owner: tempfile.TemporaryDirectory[str] | None, environment: _core.Environment | None,
+                 folder: str, owner: Folder | None, environment: _core.Environment | None,
                  device: Any) -> None:
         self.history = history
         self.generations: int = outcome["generations"]
@@ -86,11 +86,6 @@ class Run:
         self.policy = Policy(os.path.join(folder, "policy.safetensors"), task.file)
         self.policy._owners = (owner, task)  # a policy may outlive its run, which may own its file
 
-    @property
-    def why_device(self) -> str:
-        """Which device, and why: asked for, the only one, or the best one and what the others lack."""
-        return str(self._chosen)
-
     def resume(self, generations: int, **changes: Any) -> Run:
         """Goes on from where this run ended, to `generations` in all, with the same settings but those that may change.
 
@@ -106,14 +101,10 @@ class Run:
 
     def plot(self, file: str | os.PathLike[str] | None = None) -> str:
         """The returns against generations as SVG; written to `file` where one is given."""
-        picture = self.history.svg()
-        if file is not None:
-            with open(os.fspath(file), "w", encoding="utf-8") as out:
-                out.write(picture)
-        return picture
+        return plotted(self._repr_svg_(), file)
 
     def _repr_svg_(self) -> str:
-        return self.history.svg()
+        return self.history.svg(self.policy.task)
 
     def __reduce__(self) -> Any:
         raise TypeError("A yolk.Run cannot be pickled, as it owns files. Save it (run.save), or its policy.")
@@ -155,6 +146,17 @@ class _Progress:
 _PROGRAM = ("program", "processes", "lanes", "program_seconds")
 
 
+def _stepped(given: dict[str, Any], function: Callable[..., Any]) -> dict[str, Any]:
+    """The settings of a program that steps the environment, where there is one."""
+    if given["program"]:
+        return {name: given[name] for name in _PROGRAM}
+    usual = inspect.signature(function).parameters
+    for name in _PROGRAM:
+        if given[name] != usual[name].default:
+            raise BadInput(f"{name} is of a program that steps the environment, and none is given (program=).")
+    return {}
+
+
 def _count(device: Any) -> int:
     """Devices that are asked for."""
     if device == "all":
@@ -162,7 +164,7 @@ def _count(device: Any) -> int:
     return len(device) if isinstance(device, (list, tuple)) else 1
 
 
-def _run(task: _Task | VectorTask, settings: dict[str, Any], folder: str, owner: tempfile.TemporaryDirectory[str] | None, device: Any,
+def _run(task: _Task | VectorTask, settings: dict[str, Any], folder: str, owner: Folder | None, device: Any,
          on_generation: OnGeneration | None, progress: bool | None) -> Run:
     history = History()
     line = _Progress(progress, settings["generations"])
@@ -202,26 +204,71 @@ def _given(settings: dict[str, Any]) -> dict[str, Any]:
             if value is not None and (key not in usual or value != usual[key].default)}
 
 
+# Not settings of the library's.
+_OF_CALL = ("task", "out", "device", "on_generation", "progress", "data", "set")
+
+
+def _train_on_data(all_given: dict[str, Any]) -> LearnedRun:
+    given = _given({key: value for key, value in all_given.items() if key not in (*_OF_CALL, *_PROGRAM)})
+    for name in ("hang_seconds", "evaluation_episodes", "overlap"):
+        if name in given:
+            raise BadInput(f"{name} is of runs over an environment, and this one is over a data set.")
+    resume, audit, tuning = (given.pop(name, usual) for name, usual in (("resume", False), ("audit", 0.0),
+                                                                        ("tuning", True)))
+    return learn(all_given["task"], all_given["data"], given, all_given["set"], all_given["out"], resume, audit,
+                 all_given["device"], tuning, all_given["on_generation"], _Progress(all_given["progress"], 0))
+
+
+def _listed(given: Any, kind: type) -> list[Any]:
+    """Of one thing, or of several."""
+    return [given] if isinstance(given, kind) or not hasattr(given, "__iter__") else list(given)
+
+
+def _train_policy(all_given: dict[str, Any]) -> Run:
+    settings = {key: value for key, value in all_given.items() if key not in (*_OF_CALL, *_PROGRAM)}
+    for name in _OF_DATA:
+        if settings.pop(name) is not None or all_given["set"]:
+            raise BadInput(f"{'set' if all_given['set'] else name} is of runs over a data set, and this one is over an "
+                           "environment.")
+    usual = _core.train_defaults()
+    settings.update({name: usual[name] for name in _OF_THE_KIND if settings[name] is None})
+    settings.update(_stepped(all_given, train))
+    settings["hidden"], settings["freeze"] = _listed(settings["hidden"], int), _listed(settings["freeze"], str)
+    task, out = all_given["task"], all_given["out"]
+    found = _Task(task) if isinstance(task, (str, os.PathLike)) else VectorTask(task)
+    if settings["population"] is None:
+        del settings["population"]  # the library's own
+        if isinstance(found, VectorTask):
+            settings["population"] = found.lanes
+    owner = None
+    if out is None:
+        if settings["resume"]:
+            raise BadInput("resume=True needs `out`, the folder of the run to go on with.")
+        owner = Folder("yolk-run-")
+        out = owner.name
+    return _run(found, settings, os.fspath(out), owner, all_given["device"], all_given["on_generation"],
+                all_given["progress"])
+
+
 @with_bytes
 @by_task
 def train(task: Any = "cartpole", *, population: int | None = None, generations: int | None = None,
           hidden: int | Sequence[int] = (64,), recurrent: int = 0, normalize: bool = False, sigma: float | None = None,
           learning_rate: float | None = None, rank: int = 1, seed: int = 1, fitness: str = "pair-difference",
-          optimizer: str | None = None,
-          episodes: int = 1, antithetic: bool = True, sigma_decay: float = 1.0,
-          learning_rate_decay: float | None = None, noise_reuse: int = 1,
-          robust: bool = False, group_size: int = 0, beta1: float = 0.9, beta2: float = 0.999,
-          freeze: Sequence[str] = (), freeze_vectors: bool = False, determinism: str = "exact", max_steps: int = 0,
-          stop_when_solved: bool = True, evaluation_episodes: int = 100, checkpoint_every: int | None = None, hash_every: int = 1,
-          audit: float = 0.0, hang_seconds: float = 120.0, log: bool = True,
-          out: str | os.PathLike[str] | None = None, resume: bool = False, device: Any = None, tuning: bool = True, on_generation: OnGeneration | None = None,
-          progress: bool | None = None, overlap: bool = True, program: str = "", processes: int = 2, lanes: int = 0,
-          program_seconds: float = 60.0, data: Any = None, label: str | None = None,
-          labels: str | os.PathLike[str] | None = None, header: bool | None = None,
-          test: float | str | os.PathLike[str] | None = None, held_out: float | None = None,
+          optimizer: str | None = None, episodes: int = 1, antithetic: bool = True, sigma_decay: float = 1.0,
+          learning_rate_decay: float | None = None, noise_reuse: int = 1, robust: bool = False, group_size: int = 0,
+          beta1: float = 0.9, beta2: float = 0.999, freeze: Sequence[str] = (), freeze_vectors: bool = False,
+          determinism: str = "exact", max_steps: int = 0, stop_when_solved: bool = True, evaluation_episodes: int = 100,
+          checkpoint_every: int | None = None, hash_every: int = 1, audit: float = 0.0, hang_seconds: float = 120.0,
+          log: bool = True, out: str | os.PathLike[str] | None = None, resume: bool = False, device: Any = None,
+          tuning: bool = True, on_generation: OnGeneration | None = None, progress: bool | None = None,
+          overlap: bool = True, program: str = "", processes: int = 2, lanes: int = 0, program_seconds: float = 60.0,
+          data: Any = None, label: str | None = None, labels: str | os.PathLike[str] | None = None,
+          header: bool | None = None, test: float | str | os.PathLike[str] | None = None, held_out: float | None = None,
           held_out_every: int | None = None, batch: int | None = None, balance: bool | None = None,
           standardize: bool | None = None, conv: str | Sequence[str] | None = None, activation: str | None = None,
-          gradient: str | None = None, gradient_lr: float | None = None, set: dict[str, Any] | None = None) -> Run | LearnedRun:
+          gradient: str | None = None, gradient_lr: float | None = None,
+          set: dict[str, Any] | None = None) -> Run | LearnedRun:
     """Trains by EGGROLL (low-rank evolution strategies): a policy, whole episodes of the population on the device; or a
     network for a data set, whose rows are in batches (docs/data.md).
 
@@ -233,22 +280,18 @@ def train(task: Any = "cartpole", *, population: int | None = None, generations:
     data                 (x, y) in place of a task: rows of inputs [rows, ...], and a label for each
     population           members, 2 to 2**20; in pairs of opposite noise, so even, unless `antithetic` is False. None:
                          4096, or the number of lanes of a vector environment; of a data set 256
-    generations          at most (100; of a data set 300); training ends earlier where the task is solved, unless
-                         `stop_when_solved` is False
+    generations          at most (100; of data 300); training ends where the task is solved, unless stop_when_solved=False
     hidden               widths of the hidden layers, none to three, each 1 to 256
     recurrent            units of a gated recurrent layer before them, a memory of the episode; 0: none
-    normalize            the policy sees observations less their mean, divided by their standard deviation, over all steps of
-                         all members so far (docs/environments.md)
+    normalize            observations by their mean and deviation over all steps of all members (docs/environments.md)
     sigma, learning_rate of the perturbations and the step (.2; of a data set .05 and .02); multiplied by their decays, in
                          (0, 1], each generation
-    rank                 of a matrix's perturbation, 1 to 32
     fitness              "pair-difference", "pair-sign", "centred-rank", "z-score" or "group-z-score" (with group_size)
     optimizer            "sgd", "momentum" (beta1) or "adam" (beta1, beta2)
-    episodes             per member and generation
-    noise_reuse          generations that share their noise
+    episodes, max_steps  per member and generation, and of an episode (0: the environment's)
+    rank, noise_reuse    of a matrix's perturbation, 1 to 32; generations that share their noise
     freeze               names of parameters to leave as they are, such as "layer0.weight"; freeze_vectors: all biases
     determinism          "exact": the same bits on every device; "fast": as fast as the device can
-    max_steps            of an episode; 0: the environment's
     out                  folder for policy, metrics, checkpoint and log; None: a temporary one, as long as the run object
     resume               goes on from what is in `out`, to the bits of a run that was never interrupted
     audit                share of the members, 0 to 1, that a second device evaluates again
@@ -267,64 +310,41 @@ def train(task: Any = "cartpole", *, population: int | None = None, generations:
     unknown tasks, Unsupported for a device that cannot be exact, Failed where no score is finite. Ctrl-C saves what was
     learned (in `out`) and raises KeyboardInterrupt; resume=True goes on from there.
     """
-    settings = {key: value for key, value in locals().items()
-                if key not in ("task", "out", "device", "on_generation", "progress", "data", "set", *_PROGRAM)}
-    if is_learned(task, data):
-        given = _given(settings)
-        for name in ("hang_seconds", "evaluation_episodes", "overlap"):
-            if name in given:
-                raise BadInput(f"{name} is of runs over an environment, and this one is over a data set.")
-        resume, audit, tuning = (given.pop(name, usual) for name, usual in (("resume", False), ("audit", 0.0),
-                                                                            ("tuning", True)))
-        return learn(task, data, given, set, out, resume, audit, device, tuning, on_generation,
-                     _Progress(progress, 0))
-    for name in _OF_DATA:
-        if settings.pop(name) is not None or set:
-            raise BadInput(f"{'set' if set else name} is of runs over a data set, and this one is over an environment.")
-    usual = _core.train_defaults()
-    settings.update({name: usual[name] for name in _OF_THE_KIND if settings[name] is None})
-    if program:
-        settings.update(program=program, processes=processes, lanes=lanes, program_seconds=program_seconds)
-    settings["hidden"] = list(hidden) if hasattr(hidden, "__iter__") else [hidden]
-    settings["freeze"] = [freeze] if isinstance(freeze, str) else list(freeze)
-    found = _Task(task) if isinstance(task, (str, os.PathLike)) else VectorTask(task)
-    if population is None:
-        del settings["population"]  # the library's own
-        if isinstance(found, VectorTask):
-            settings["population"] = found.lanes
-    if out is not None:
-        return _run(found, settings, os.fspath(out), None, device, on_generation, progress)
-    if resume:
-        raise BadInput("resume=True needs `out`, the folder of the run to go on with.")
-    owner = tempfile.TemporaryDirectory(prefix="yolk-run-")
-    return _run(found, settings, owner.name, owner, device, on_generation, progress)
+    given = dict(locals())
+    return _train_on_data(given) if is_learned(task, data) else _train_policy(given)
 
 
 _LANES = 16  # environments that are stepped together where they are made here
 
 
 def evaluate(policy: Policy | str | os.PathLike[str], environment: Any = None, *, episodes: int = 100, seed: int = 1,
-             max_steps: int = 0, device: Any = None, program: str = "") -> dict[str, Any]:
+             max_steps: int = 0, device: Any = None, tuning: bool = True, program: str = "", processes: int = 2,
+             lanes: int = 0, program_seconds: float = 60.0) -> dict[str, Any]:
     """Runs fresh episodes of a policy, or of a policy's file, and says what they returned.
 
     environment  None: the policy's own. A Gymnasium environment's name ("CartPole-v1") or vector environment: there, on
                  the host. For a policy's file that was trained on a GLSL file: that file
     seed         of the episodes' starts
     max_steps    of an episode on the host; 0: the environment's
-    program      a command that steps the environment, in place of it (docs/host_environments.md)
+    device       as yolk.train takes it, and tuning
+    program      a command that steps the environment, in place of it (docs/host_environments.md): `processes` of it,
+                 `lanes` each (0: enough for all episodes), `program_seconds` for each answer
 
     Returns mean_return, deviation, worst_return, best_return, episodes, not_finite and task.
     """
+    stepped = _stepped(dict(locals()), evaluate)
+    settings: dict[str, Any] = {"episodes": episodes, "seed": seed, "max_steps": max_steps, **stepped}
     own = environment if isinstance(environment, (str, os.PathLike)) and os.path.exists(environment) else None
     loaded = policy if isinstance(policy, Policy) else Policy(policy, own)
     if program:
-        return _core.evaluate(loaded.file, None, [], episodes, seed, max_steps, device, program)
+        return _core.evaluate(loaded.file, None, [], settings, device, tuning)
     if own is not None or (environment is None and not loaded.on_host):
-        return loaded.evaluate(episodes, seed, device)
+        del settings["max_steps"]
+        return _core.evaluate(loaded.file, loaded._environment, [], settings, device, tuning)
     named = loaded.task if environment is None else environment
     task = VectorTask.named(named, max(1, min(episodes, _LANES))) if isinstance(named, str) else VectorTask(named)
     try:
-        return _core.evaluate(loaded.file, None, task.environments(), episodes, seed, max_steps, device, "")
+        return _core.evaluate(loaded.file, None, task.environments(), settings, device, tuning)
     finally:
         task.close()
 

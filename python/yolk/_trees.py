@@ -28,19 +28,22 @@ def _converter(leaf: Any) -> Convert:
     return _same
 
 
-def as_float32(value: Any, name: str) -> np.ndarray:
-    """A C-contiguous float32 array of what has numbers: arrays, DLPack, buffers, lists. Raises BadInput."""
+def as_float32(value: Any, name: str, truths: bool = False) -> np.ndarray:
+    """A C-contiguous float32 array of what has numbers: arrays, DLPack, buffers, lists. Raises BadInput.
+
+    truths: booleans are taken, too, as ones and zeros.
+    """
     if type(value).__module__.partition(".")[0] == "torch":
         if value.device.type != "cpu":
             raise BadInput(f"{name} is a torch tensor on {value.device}; give it as {name}.cpu().")
     try:
-        if type(value).__module__.partition(".")[0] == "torch":
+        if type(value).__module__.partition(".")[0] == "torch" and not value.is_complex():
             # By DLPack, since torch and NumPy may have been built for different versions of each other.
             value = np.from_dlpack(value.detach().double() if value.element_size() != 4 else value.detach().float())
         array = np.asarray(value)
     except Exception as reason:
         raise BadInput(f"{name} is no array of numbers: {reason}") from reason
-    if array.dtype.kind not in "fiu" and str(array.dtype) != "bfloat16":
+    if array.dtype.kind not in ("bfiu" if truths else "fiu") and str(array.dtype) != "bfloat16":
         raise BadInput(f"{name} has the dtype {array.dtype}; an array of real numbers is needed.")
     return np.asarray(array, dtype=np.float32, order="C")
 

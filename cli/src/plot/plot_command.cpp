@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "learning_log.hpp"
-#include "learning_plot.hpp"
 #include "output.hpp"
 #include "yolk/internal/core/file.hpp"
 #include "yolk/internal/core/printable.hpp"
@@ -19,6 +18,8 @@
 
 namespace yolk::cli {
 namespace {
+
+using evolve::LearningAxis;
 
 constexpr std::size_t kMostLogs = 32;
 constexpr std::size_t kMostPromptBytes = std::size_t{1} << 30U;
@@ -126,7 +127,7 @@ Result<int> run_plot(const PlotFlags& flags) {
     }
     YOLK_TRY_VOID(check_comparable(logs));
     YOLK_TRY_VOID(check_drawable(logs, axis));
-    YOLK_TRY_VOID(write_file_atomically(flags.out, learning_plot(logs, axis)));
+    YOLK_TRY_VOID(write_file_atomically(flags.out, evolve::learning_plot(logs, axis)));
     Json files = Json::array();
     for (const LearningLog& log : logs) files.push_back(log_json(log));
     return print_outcome(

@@ -4,6 +4,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "yolk/internal/core/log_level.hpp"
+#include "yolk/internal/core/log_sink.hpp"
 #include "yolk/internal/core/printable.hpp"
 
 namespace yolk {
@@ -41,6 +43,9 @@ Result<spdlog::level::level_enum> wanted_level() {
     return bad_input("YOLK_LOG is '{}'; it is debug, info, warning, error or off.", shown(wanted));
 }
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of the process, as the logger is
+std::atomic<WarningSink> warning_sink{nullptr};
+
 spdlog::logger& logger() {
     static const std::shared_ptr<spdlog::logger> instance = [] {
         auto made = std::make_shared<spdlog::logger>("yolk", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
@@ -62,6 +67,13 @@ Result<void> check_log_level() {
     return level ? Result<void>() : level.error();
 }
 
-void log(LogLevel level, std::string_view message) { logger().log(to_spdlog(level), "{}", printable_message(message)); }
+void send_warnings_to(WarningSink sink) noexcept { warning_sink = sink; }
+
+void log(LogLevel level, std::string_view message) {
+    const std::string shown = printable_message(message);
+    const WarningSink sink = level == LogLevel::Warning ? warning_sink.load() : nullptr;
+    if (sink != nullptr && logger().should_log(spdlog::level::warn) && sink(shown)) return;
+    logger().log(to_spdlog(level), "{}", shown);
+}
 
 }  // namespace yolk

@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/devices.hpp"
 
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <utility>
 
 #include "yolk/context.hpp"
+#include "yolk/internal/evolve/default_context.hpp"
 
 namespace yolk::evolve {
+namespace {
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of the process
+std::atomic<Result<Context> (*)()> open_default{nullptr};
+
+}  // namespace
+
+void open_default_context_by(Result<Context> (*open)()) noexcept { open_default = open; }
 
 struct Devices::State {
     enum class Kind { Chosen, Opened, Pool, Handles, Engine, None };
@@ -52,7 +62,8 @@ Devices Devices::with(Exchange& exchange) const {
 Result<Context> Devices::context() const {
     const std::lock_guard lock(state_->mutex);
     if (!state_->context) {
-        YOLK_TRY(state_->context, Context::create());
+        const auto open = open_default.load();
+        YOLK_TRY(state_->context, open != nullptr ? open() : Context::create());
     }
     return *state_->context;
 }

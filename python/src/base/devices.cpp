@@ -7,12 +7,19 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <filesystem>
+#include <map>
+#include <mutex>
 #include <string>
+#include <system_error>
 
 #include "base/errors.hpp"
+#include "base/lock.hpp"
 #include "base/options.hpp"
 #include "yolk/context.hpp"
+#include "yolk/internal/evolve/default_context.hpp"
 #include "yolk/internal/runtime/device_selection.hpp"
 #include "yolk/internal/runtime/instance.hpp"
 
@@ -48,7 +55,7 @@ struct Listing {
 /// Which device a request gets, and why: "Intel ... asked for by its name", "the best of 2: SwiftShader has a lower
 /// score".
 std::string why_of(const std::string& request, const char* by) {
-    const nb::gil_scoped_release released;
+    const WithoutLock released;
     const Instance instance = unwrap(Instance::create());
     const DeviceChoice choice = unwrap(choose_device(instance.devices(), request));
     std::string text;
@@ -61,7 +68,7 @@ std::string why_of(const std::string& request, const char* by) {
 }
 
 Listing list_devices() {
-    const nb::gil_scoped_release released;
+    const WithoutLock released;
     Result<Instance> instance = Instance::create();
     if (!instance) return {.devices = {}, .reason = instance.error().message};
     Listing listing;
@@ -85,6 +92,39 @@ std::vector<std::string> requests_of(nb::handle wanted) {
     return requests;
 }
 
+/// Contexts that are open, under their guard. They end with the interpreter, and in a fork never.
+struct Opened {
+    std::mutex guard;
+    std::map<std::string, Context> contexts;
+};
+Opened& opened() {
+    static auto* const all = new Opened();  // NOLINT(cppcoreguidelines-owning-memory)
+    return *all;
+}
+
+/// Of a device as it is now: another table of tuned kernels, or folder for compiled ones, is another context.
+std::string key_of(const DeviceInfo& info, bool tuning) {
+    std::error_code none;
+    const std::filesystem::path table = tuning ? default_table_path() : std::filesystem::path();
+    const auto written =
+        table.empty() ? std::filesystem::file_time_type::min() : std::filesystem::last_write_time(table, none);
+    return fmt::format("{} {} {} {} {} {}", info.uuid, info.name, tuning, table.string(),
+                       written.time_since_epoch().count(), default_cache_folder().string());
+}
+
+Result<Context> context_of(const Instance& instance, std::uint32_t index, bool tuning) {
+    const auto info = std::ranges::find(instance.devices(), index, &DeviceInfo::index);
+    const std::string key = key_of(*info, tuning);
+    Opened& all = opened();
+    {
+        const std::scoped_lock lock(all.guard);
+        if (const auto known = all.contexts.find(key); known != all.contexts.end()) return known->second;
+    }
+    YOLK_TRY(Context context, Context::create(instance, {.device = std::to_string(index), .tuning = tuning}));
+    const std::scoped_lock lock(all.guard);
+    return all.contexts.emplace(key, std::move(context)).first->second;
+}
+
 Result<std::vector<Device>> open_each(const std::vector<std::string>& requests, bool tuning) {
     YOLK_TRY_VOID(check_not_forked());
     YOLK_TRY(const Instance instance, Instance::create());
@@ -101,7 +141,11 @@ Result<std::vector<Device>> open_each(const std::vector<std::string>& requests, 
     }
     std::vector<Device> devices;
     for (const std::uint32_t index : indices) {
-        YOLK_TRY(const Context context, Context::create(instance, {.device = std::to_string(index), .tuning = tuning}));
+        // One that is named twice is two devices.
+        const bool again = std::ranges::count(indices, index) > 1;
+        YOLK_TRY(const Context context,
+                 again ? Context::create(instance, {.device = std::to_string(index), .tuning = tuning})
+                       : context_of(instance, index, tuning));
         devices.push_back(context.device());
     }
     return devices;
@@ -125,13 +169,34 @@ Result<void> check_not_forked() {
         "multiprocessing.get_context(\"spawn\"), or fork before the first use of a device.");
 }
 
+nb::list names_of(const std::vector<Device>& devices) {
+    nb::list names;
+    for (const Device& device : devices) names.append(device.info().name);
+    return names;
+}
+
+Result<Context> open_context(const std::string& request) {
+    YOLK_TRY_VOID(check_not_forked());
+    YOLK_TRY(const Instance instance, Instance::create());
+    YOLK_TRY(const DeviceChoice choice, choose_device(instance.devices(), requested_device(request)));
+    return context_of(instance, choice.index, true);
+}
+
+void forget_devices() {
+    if (!check_not_forked()) return;
+    std::map<std::string, Context> gone;
+    const std::scoped_lock lock(opened().guard);
+    gone.swap(opened().contexts);
+}
+
 std::vector<Device> open_devices(nb::handle wanted, bool tuning) {
     const std::vector<std::string> requests = requests_of(wanted);
-    const nb::gil_scoped_release released;
+    const WithoutLock released;
     return unwrap(open_each(requests, tuning));
 }
 
 void bind_devices(nb::module_& module) {
+    evolve::open_default_context_by([] { return open_context(""); });
     nb::class_<ListedDevice>(module, "Device", "A Vulkan device of this machine, as `yolk.devices()` lists them.")
         .def_prop_ro(
             "index", [](const ListedDevice& d) { return d.info.index; }, "What `device=` takes.")
@@ -146,6 +211,15 @@ void bind_devices(nb::module_& module) {
             "What it lacks of the portable floor; empty: it can be used.")
         .def_prop_ro("usable", [](const ListedDevice& d) { return d.missing.empty(); })
         .def("__repr__", &repr_of);
+    module.def(
+        "pipelines_made",
+        [] {
+            const std::scoped_lock lock(opened().guard);
+            std::uint64_t made = 0;
+            for (const auto& [key, context] : opened().contexts) made += context.device().counts().pipelines_created;
+            return made;
+        },
+        "Kernels that were compiled on the devices that are kept open.");
     module.def("why_device", [](const std::string& request, bool named) {
         return why_of(requested_device(request), named ? "device=" : "$YOLK_DEVICE");
     });

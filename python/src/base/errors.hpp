@@ -23,9 +23,12 @@ class Raised : public std::exception {
     Error error_;
 };
 
+/// Throws it. A device that is lost is not used again.
+[[noreturn]] void throw_error(Error error);
+
 template <class T>
 T unwrap(Result<T> result) {
-    if (!result) throw Raised(std::move(result).error());
+    if (!result) throw_error(std::move(result).error());
     if constexpr (!std::is_void_v<T>) return std::move(result).value();
 }
 

@@ -8,7 +8,9 @@
 #include <condition_variable>
 #include <csignal>
 #include <mutex>
+#include <thread>
 
+#include "base/lock.hpp"
 #include "yolk/stop.hpp"
 
 namespace yolk::python {
@@ -19,6 +21,7 @@ std::mutex guard;
 std::condition_variable all_ended;
 int alive = 0;               // under guard
 bool ending = false;         // under guard; the interpreter is
+std::thread::id ends;        // under guard; the thread that ends it
 struct sigaction before {};  // written before the handler is installed
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
@@ -36,6 +39,7 @@ bool has_handler(const struct sigaction& action) {
 }  // namespace
 
 Interruptible::Interruptible() {
+    stop_if_ending();
     const std::scoped_lock lock(guard);
     if (alive++ > 0 || ending) return;
     clear_stop();
@@ -60,10 +64,17 @@ Interruptible::~Interruptible() {
             all_ended.notify_all();
         }
     }
-    if (!stays) return;
     // A daemon's thread, which has the lock again, and whose work was ended with the process. It must not come back:
     // what it raises would be printed while the interpreter goes down, which ends in an abort.
-    const nanobind::gil_scoped_release released;
+    if (stays) stop_if_ending();
+}
+
+void Interruptible::stop_if_ending() noexcept {
+    {
+        const std::scoped_lock lock(guard);
+        if (!ending || std::this_thread::get_id() == ends) return;
+    }
+    const WithoutLock released;
     for (;;) ::pause();
 }
 
@@ -74,9 +85,10 @@ void Interruptible::raise_if_requested() {
 }
 
 void Interruptible::end_all() {
-    const nanobind::gil_scoped_release released;
+    const WithoutLock released;
     std::unique_lock lock(guard);
     ending = true;
+    ends = std::this_thread::get_id();
     if (alive > 0) request_stop();
     all_ended.wait(lock, [] { return alive == 0; });
 }

@@ -17,6 +17,9 @@ class Interruptible {
     /// Runs Python's handlers of the signals that came in; throws what they raise, KeyboardInterrupt as a rule. Needs
     /// the interpreter's lock.
     static void raise_if_requested();
+    /// A thread that begins something while the interpreter goes stops here, for good; not the one that ends it, whose
+    /// own handlers may still work. Needs the interpreter's lock.
+    static void stop_if_ending() noexcept;
     /// Before the interpreter goes: asks all work to end, and waits for it. Needs the interpreter's lock, and lets it
     /// go meanwhile.
     static void end_all();

@@ -84,7 +84,7 @@ RawGraph trace(const std::string& name, const std::vector<std::string>& names, c
             nb::list given;
             for (const h::Traced& value : values) given.append(nb::cast(value));
             h::TracedValues outputs;
-            for (const nb::handle output : nb::list(function(given))) outputs.push_back(traced_of(output));
+            for (const nb::handle output : nb::list(call_python(function, given))) outputs.push_back(traced_of(output));
             return outputs;
         } catch (nb::python_error& raised) {
             std::string message = words_of(raised);

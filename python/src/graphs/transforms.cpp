@@ -118,7 +118,6 @@ class Rule {
    private:
     h::TracedValues called(const std::vector<Atoms>& groups, std::span<const h::Traced> values, std::size_t count,
                            std::vector<bool>& none) const {
-        const nb::gil_scoped_acquire acquired;
         const InsideBody inside;
         try {
             nb::list arguments;
@@ -128,7 +127,7 @@ class Rule {
                 for (std::size_t i = 0; i < group.size(); ++i) part.append(nb::cast(values[next++]));
                 arguments.append(nb::tuple(part));
             }
-            const nb::object result = (*function_)(*nb::tuple(arguments));
+            const nb::object result = apply_python(*function_, nb::tuple(arguments));
             nb::list all;
             if (PyTuple_Check(result.ptr()) || PyList_Check(result.ptr())) {
                 for (const nb::handle one : result) all.append(one);

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "base/errors.hpp"
+#include "base/interrupt.hpp"
+#include "base/lock.hpp"
 #include "base/options.hpp"
 #include "ops/place.hpp"
 
@@ -37,6 +39,7 @@ std::atomic<bool> is_ending{false};
 class Inside {
    public:
     Inside() {
+        Interruptible::stop_if_ending();
         if (is_ending) throw Raised({ErrorKind::Cancelled, "The interpreter is ending; nothing new is begun."});
         ++threads_inside;
     }
@@ -50,7 +53,7 @@ class Inside {
 
 void end_all() {
     is_ending = true;
-    const nb::gil_scoped_release released;
+    const WithoutLock released;
     Place::close_all();
     for (int inside = threads_inside; inside != 0; inside = threads_inside) threads_inside.wait(inside);
 }
@@ -60,7 +63,7 @@ auto without_lock(Work work) {
     const Inside inside;
     std::optional<decltype(work())> result;
     {
-        const nb::gil_scoped_release released;
+        const WithoutLock released;
         result = work();
     }
     return unwrap(std::move(*result));

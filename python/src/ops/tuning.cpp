@@ -63,7 +63,7 @@ nb::tuple buffers_of(const std::string& shader, const std::string& space, const 
     std::string sizes;
     std::optional<Result<std::vector<oracle::ProblemBuffer>>> found;
     {
-        const nb::gil_scoped_release released;
+        const WithoutLock released;
         found = [&]() -> Result<std::vector<oracle::ProblemBuffer>> {
             YOLK_TRY(const Machine machine, open_machine(files.device));
             YOLK_TRY(const std::unique_ptr<UserKernel> kernel,
@@ -108,7 +108,7 @@ auto told(nb::object function, Callback& callback) {
     return [function = keep(std::move(function)), &callback](const std::string& /*shape*/,
                                                              const autotune::LiveProgress& at) {
         if (Interruptible::requested()) return false;
-        const nb::gil_scoped_acquire acquired;
+        const InsideBody inside;
         try {
             Interruptible::raise_if_requested();
             if (function->is_none()) return true;
@@ -118,7 +118,7 @@ auto told(nb::object function, Callback& callback) {
             progress["budget"] = at.budget;
             progress["best_milliseconds"] = at.best_milliseconds;
             progress["default_milliseconds"] = at.heuristic_milliseconds;
-            return !(*function)(progress).is(nb::bool_(false));
+            return !call_python(*function, progress).is(nb::bool_(false));
         } catch (nb::python_error& raised) {
             callback.remember(std::move(raised));
             return false;
@@ -177,7 +177,7 @@ std::string tune_kernel(const std::string& shader, const std::string& space, con
     std::optional<Result<Json>> result;
     {
         const Interruptible interruptible;
-        const nb::gil_scoped_release released;
+        const WithoutLock released;
         result = tune(files, options, table);
     }
     callback.raise();

@@ -71,7 +71,6 @@ void describe(h::AnyHyperfunction::Parts& parts, const nb::dict& given) {
 /// The library keeps what is thrown as an error of the function.
 template <class Call>
 auto with_lock(Call call) -> decltype(call()) {
-    const nb::gil_scoped_acquire acquired;
     const InsideBody inside;
     try {
         return call();
@@ -88,20 +87,20 @@ h::TensorBody tensor_body(Kept body, bool has_parameters) {
             nb::list arguments;
             if (has_parameters) arguments.append(nb::cast(parameters));
             for (const Traced& operand : operands) arguments.append(nb::cast(operand));
-            return traced_of((*body)(*nb::tuple(arguments)));
+            return traced_of(apply_python(*body, nb::tuple(arguments)));
         });
     };
 }
 
 std::function<Result<h::Value>(const h::HostCall&)> host_body(Kept body) {
     return [body = std::move(body)](const h::HostCall& call) -> Result<h::Value> {
-        const nb::gil_scoped_acquire acquired;
         const InsideBody inside;
         try {
             nb::list numbers, operands;
             for (const double number : h::written_numbers(call)) numbers.append(number);
             for (const h::Value& operand : call.operands) operands.append(python_of(operand));
-            return value_of((*body)(numbers, std::string(call.text), operands), "The result of a host function");
+            return value_of(call_python(*body, numbers, std::string(call.text), operands),
+                            "The result of a host function");
         } catch (nb::python_error& raised) {
             return error_of_raised(raised);
         } catch (const Raised& raised) {

@@ -24,10 +24,9 @@ h::Metric metric_of(nb::object function, const std::string& name, bool traced) {
     const Kept kept = keep(std::move(function));
     if (traced) {
         return h::traced_metric(name, [kept](const h::Traced& prediction, const h::Traced& expected) -> h::Traced {
-            const nb::gil_scoped_acquire acquired;
             const InsideBody inside;
             try {
-                return traced_of((*kept)(nb::cast(prediction), nb::cast(expected)));
+                return traced_of(call_python(*kept, prediction, expected));
             } catch (nb::python_error& raised) {
                 throw std::runtime_error(error_of_raised(raised).message);
             }
@@ -35,10 +34,10 @@ h::Metric metric_of(nb::object function, const std::string& name, bool traced) {
     }
     h::Metric metric(
         [kept](const h::Value& prediction, const h::Value& expected) -> Result<double> {
-            const nb::gil_scoped_acquire acquired;
             const InsideBody inside;
             try {
-                return real_number("The metric's score", (*kept)(python_of(prediction), python_of(expected)));
+                return real_number("The metric's score",
+                                   call_python(*kept, python_of(prediction), python_of(expected)));
             } catch (nb::python_error& raised) {
                 return error_of_raised(raised);
             } catch (const Raised& raised) {
@@ -55,12 +54,11 @@ h::Metric metric_of_all(nb::object function, const std::string& name) {
     h::Metric metric(
         [kept = keep(std::move(function))](std::span<const h::Value> predictions,
                                            std::span<const h::Value>) -> Result<double> {
-            const nb::gil_scoped_acquire acquired;
             const InsideBody inside;
             try {
                 nb::list all;
                 for (const h::Value& prediction : predictions) all.append(python_of(prediction));
-                return real_number("The metric's score", (*kept)(all));
+                return real_number("The metric's score", call_python(*kept, all));
             } catch (nb::python_error& raised) {
                 return error_of_raised(raised);
             } catch (const Raised& raised) {

@@ -175,11 +175,11 @@ class PythonObjective final : public h::TextObjective {
     /// object.evaluate(is_train, ids, candidate, capture) gives (metric calls, [(score, error or None)]).
     [[nodiscard]] Result<std::vector<h::TextScore>> evaluate(h::TextSplit split, std::span<const std::uint32_t> ids,
                                                              const h::Texts& candidate, bool capture) override {
-        const nb::gil_scoped_acquire acquired;
+        const InsideBody inside;
         try {
-            const nb::object made = object_->attr("evaluate")(
-                split == h::TextSplit::Train, nb::cast(std::vector<std::uint32_t>(ids.begin(), ids.end())),
-                nb::cast(candidate), capture);
+            const nb::object made =
+                call_python(object_->attr("evaluate"), split == h::TextSplit::Train,
+                            nb::cast(std::vector<std::uint32_t>(ids.begin(), ids.end())), nb::cast(candidate), capture);
             cost_.metric_calls += nb::cast<std::uint64_t>(made[0]);
             std::vector<h::TextScore> scores;
             for (const nb::handle one : made[1]) {
@@ -198,14 +198,14 @@ class PythonObjective final : public h::TextObjective {
 
     /// object.reflect([a request's text, ...]) gives the answers' texts.
     [[nodiscard]] std::vector<Result<chat::Answer>> reflect(std::span<const chat::Request> requests) override {
-        const nb::gil_scoped_acquire acquired;
+        const InsideBody inside;
         cost_.model_calls += requests.size();
         try {
             nb::list prompts;
             for (const chat::Request& request : requests)
                 prompts.append(nb::str(request.messages.back().content.c_str()));
             std::vector<Result<chat::Answer>> answers;
-            for (const nb::handle one : object_->attr("reflect")(prompts)) {
+            for (const nb::handle one : call_python(object_->attr("reflect"), prompts)) {
                 answers.push_back(answer_of(nb::borrow(one)));
                 if (!answers.back()) continue;
                 cost_.prompt_tokens += answers.back()->usage.prompt_tokens;
@@ -218,7 +218,7 @@ class PythonObjective final : public h::TextObjective {
     }
 
     [[nodiscard]] bool report(const h::TextStep& step) override {
-        return callback_.goes_on([&] { return nb::object(object_->attr("report")(from_json(h::to_json(step)))); });
+        return callback_.goes_on([&] { return call_python(object_->attr("report"), from_json(h::to_json(step))); });
     }
     void raise_if_stopped() { callback_.raise(); }
 
@@ -240,7 +240,7 @@ void search_texts(nb::object object, const nb::dict& gepa, const nb::dict& run) 
     std::optional<Result<void>> made;
     {
         const Interruptible interruptible;
-        const nb::gil_scoped_release released;
+        const WithoutLock released;
         made = search->run(objective);
     }
     objective.raise_if_stopped();
@@ -272,26 +272,24 @@ h::Traced call_model(const std::vector<std::pair<std::string, nb::object>>& mess
 }  // namespace
 
 h::Model model_of(nb::object model) {
-    return [kept = keep(std::move(model))](const chat::Request& request,
-                                           const std::stop_token&) -> Result<chat::Answer> {
-        const nb::gil_scoped_acquire acquired;
-        const InsideBody inside;
-        try {
-            return answer_of(
-                nb::module_::import_("yolk._models").attr("answer")(*kept, messages_of(request), settings_of(request)));
-        } catch (nb::python_error& raised) {
-            return error_of_raised(raised);
-        }
-    };
+    return
+        [kept = keep(std::move(model))](const chat::Request& request, const std::stop_token&) -> Result<chat::Answer> {
+            const InsideBody inside;
+            try {
+                return answer_of(call_python(nb::module_::import_("yolk._models").attr("answer"), *kept,
+                                             messages_of(request), settings_of(request)));
+            } catch (nb::python_error& raised) {
+                return error_of_raised(raised);
+            }
+        };
 }
 
 Feedback feedback_of(nb::object function) {
     return [kept = keep(std::move(function))](const h::Value& prediction, const h::Value& expected,
                                               double score) -> Result<std::string> {
-        const nb::gil_scoped_acquire acquired;
         const InsideBody inside;
         try {
-            return text("The feedback", (*kept)(python_of(prediction), python_of(expected), score));
+            return text("The feedback", call_python(*kept, python_of(prediction), python_of(expected), score));
         } catch (nb::python_error& raised) {
             return error_of_raised(raised);
         } catch (const Raised& raised) {

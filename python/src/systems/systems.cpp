@@ -86,11 +86,10 @@ class PythonSystem {
     /// The user's function, with the inputs by keyword.
     static h::System::Function over(Kept function) {
         return [function = std::move(function)](const h::Inputs& inputs) -> h::Traced {
-            const nb::gil_scoped_acquire acquired;
             const InsideBody inside;
             try {
                 const nb::object wrapped = nb::cast(&inputs, nb::rv_policy::reference);
-                return traced_of((*function)(wrapped));
+                return traced_of(call_python(*function, wrapped));
             } catch (nb::python_error& raised) {
                 throw std::runtime_error(error_of_raised(raised).message);
             }
@@ -176,14 +175,14 @@ nb::dict optimize_system(PythonSystem& system, nb::handle examples, const h::Met
     h::Metric judged = metric;
     Callback callback;
     options.on_generation = [&](const h::GenerationReport& report) {
-        return callback.goes_on([&] { return tell(generation_dict(report)); });
+        return callback.goes_on([&] { return call_python(tell, generation_dict(report)); });
     };
     if (options.text) {
         const Kept on_step = keep(nb::cast<nb::dict>(texts)["on_step"]);
         const nb::object feedback = nb::cast<nb::dict>(texts)["feedback"];
         if (!feedback.is_none()) judged.feedback = feedback_of(feedback);
         options.text->on_step = [&callback, on_step](const h::TextStep& step) {
-            return callback.goes_on([&] { return (*on_step)(from_json(h::to_json(step))); });
+            return callback.goes_on([&] { return call_python(*on_step, from_json(h::to_json(step))); });
         };
     }
     RaisedInside inside;
@@ -305,7 +304,7 @@ void bind_parameters(nb::class_<PythonSystem>& c) {
                 return true;
             });
         },
-        nb::arg("name"), nb::arg("value"));
+        nb::arg("name"), nb::arg("value").none());
     c.def(
         "add",
         [](PythonSystem& system, const h::AnyHyperfunction& function) {
@@ -351,9 +350,10 @@ void bind_systems(nb::module_& module) {
             return python_of(system.run([&](h::System& s) { return s.call(given); }));
         },
         nb::arg("inputs"));
-    c.def("evaluate", &evaluate_system, nb::arg("examples"), nb::arg("metric"));
-    c.def("evaluate_population", &evaluate_candidates, nb::arg("candidates"), nb::arg("examples"), nb::arg("metric"));
-    c.def("optimize", &optimize_system, nb::arg("examples"), nb::arg("metric"), nb::arg("settings"),
+    c.def("evaluate", &evaluate_system, nb::arg("examples").none(), nb::arg("metric"));
+    c.def("evaluate_population", &evaluate_candidates, nb::arg("candidates"), nb::arg("examples").none(),
+          nb::arg("metric"));
+    c.def("optimize", &optimize_system, nb::arg("examples").none(), nb::arg("metric"), nb::arg("settings"),
           nb::arg("held_out").none(), nb::arg("gradient").none(), nb::arg("texts").none(), nb::arg("tell"));
     c.def(
         "use_model",
@@ -366,12 +366,12 @@ void bind_systems(nb::module_& module) {
         },
         nb::arg("model"), nb::arg("tag"));
     c.def("graph", &graph_of, nb::arg("inputs"));
-    c.def("ablate", &ablate_system, nb::arg("examples"), nb::arg("metric"), nb::arg("how"), nb::arg("seed"));
+    c.def("ablate", &ablate_system, nb::arg("examples").none(), nb::arg("metric"), nb::arg("how"), nb::arg("seed"));
     c.def(
         "use_device",
         [](PythonSystem& system, const std::string& device) {
             system.run([&](h::System& s) -> Result<bool> {
-                YOLK_TRY(const Context context, Context::create({.device = device}));
+                YOLK_TRY(const Context context, open_context(device));
                 s.use(context);
                 return true;
             });

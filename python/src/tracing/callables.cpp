@@ -23,14 +23,12 @@ void drop(std::unique_ptr<nb::python_error> raised) {
         static_cast<void>(raised.release());  // the interpreter has taken everything with it
         return;
     }
-    const nb::gil_scoped_acquire acquired;
+    const InsideBody inside;
     raised.reset();
 }
 
 }  // namespace
 
-thread_local int InsideBody::depth_ = 0;
-thread_local bool InsideBody::has_lock_ = false;
 thread_local bool KeptHere::here_ = false;
 
 void let_host_calls_have_the_lock() {
@@ -50,7 +48,7 @@ Kept keep(nb::object object) {
                     delete kept;
                     return;
                 }
-                const nb::gil_scoped_acquire acquired;
+                const InsideBody inside;
                 delete kept;
             }};
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/interrupt.hpp"
+#include "base/lock.hpp"
 #include "yolk/internal/hyper/foreign_code.hpp"
 #include "yolk/result.hpp"
 
@@ -18,40 +19,6 @@ namespace yolk::python {
 /// A Python object that may be copied and dropped without the interpreter's lock.
 using Kept = std::shared_ptr<nanobind::object>;
 [[nodiscard]] Kept keep(nanobind::object object);
-
-/// While one is alive, this thread is in a Python function that the library called, and has the interpreter's lock.
-class InsideBody {
-   public:
-    InsideBody() noexcept : had_lock_(std::exchange(has_lock_, true)) { ++depth_; }
-    ~InsideBody() {
-        --depth_;
-        has_lock_ = had_lock_;
-    }
-    InsideBody(const InsideBody&) = delete;
-    InsideBody& operator=(const InsideBody&) = delete;
-    [[nodiscard]] static bool any() noexcept { return depth_ > 0; }
-    /// Whether this thread is in such a function and has not let the lock go since (WithoutLock).
-    [[nodiscard]] static bool has_lock() noexcept { return has_lock_; }
-
-   private:
-    friend class WithoutLock;
-    static thread_local int depth_;
-    static thread_local bool has_lock_;
-    bool had_lock_;
-};
-
-/// The interpreter's lock is let go while it lives: around work of the library that calls Python functions.
-class WithoutLock {
-   public:
-    WithoutLock() noexcept : had_lock_(std::exchange(InsideBody::has_lock_, false)) {}
-    ~WithoutLock() { InsideBody::has_lock_ = had_lock_; }
-    WithoutLock(const WithoutLock&) = delete;
-    WithoutLock& operator=(const WithoutLock&) = delete;
-
-   private:
-    nanobind::gil_scoped_release released_{};
-    bool had_lock_;
-};
 
 /// Host calls that a function waits for while it is traced need the lock that its thread has.
 void let_host_calls_have_the_lock();
@@ -87,9 +54,14 @@ class Callback {
     /// Whether to go on: `ask` returns None, or a truth value. Takes the interpreter's lock.
     template <class Ask>
     bool goes_on(Ask ask) {
-        const nanobind::gil_scoped_acquire acquired;
+        const InsideBody inside;
         try {
             Interruptible::raise_if_requested();
+            // Whoever saw the signal: this ends, too.
+            if (Interruptible::requested()) {
+                PyErr_SetNone(PyExc_KeyboardInterrupt);
+                throw nanobind::python_error();
+            }
             const nanobind::object answer = ask();
             const int truth = answer.is_none() ? 1 : PyObject_IsTrue(answer.ptr());
             if (truth < 0) throw nanobind::python_error();

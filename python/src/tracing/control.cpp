@@ -68,9 +68,11 @@ nb::object while_loop(nb::handle init, nb::callable condition, nb::callable step
     const TracedValues last = h::while_loop(
         several_of(init),
         [&](std::span<const Traced> values) {
-            return in_body([&] { return as_truth(traced_of(condition(*arguments(values))), line); });
+            return in_body([&] { return as_truth(traced_of(apply_python(condition, arguments(values))), line); });
         },
-        [&](std::span<const Traced> values) { return in_body([&] { return several_of(step(*arguments(values))); }); },
+        [&](std::span<const Traced> values) {
+            return in_body([&] { return several_of(apply_python(step, arguments(values))); });
+        },
         limit, line);
     raise_error(last);
     return python_values(last, several);
@@ -94,7 +96,7 @@ nb::object switch_on(nb::handle key, nb::handle branches) {
     for (const nb::object& body : bodies) {
         all.push_back([&several, &body] {
             return in_body([&] {
-                const nb::object result = body();
+                const nb::object result = call_python(body);
                 several = is_several(result);
                 return several_of(result);
             });
@@ -130,7 +132,7 @@ nb::object scan(nb::handle init, nb::handle sequences, nb::callable step, std::o
             return in_body([&] {
                 const nb::object element =
                     sequences.is_none() ? nb::object(nb::none()) : python_values(elements, several_sequences);
-                const nb::object result = step(python_values(carry, several), element);
+                const nb::object result = call_python(step, python_values(carry, several), element);
                 h::Scanned scanned = scanned_of(result);
                 no_result = nb::object(result[1]).is_none();
                 several_results = is_several(result[1]);
@@ -147,7 +149,7 @@ Traced custom_call(const std::string& name, nb::handle operands, nb::callable fu
     return h::custom_call(
         name, several_of(operands),
         [&](std::span<const Traced> values) {
-            return in_body([&] { return traced_of(function(*nb::tuple(python_values(values, true)))); });
+            return in_body([&] { return traced_of(apply_python(function, nb::tuple(python_values(values, true)))); });
         },
         python_line());
 }

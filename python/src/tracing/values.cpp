@@ -40,6 +40,13 @@ hyper::Value record_of(const nb::dict& fields, const std::string& what) {
     return unwrap(hyper::Record::create(std::move(all)));
 }
 
+/// Bytes that are no UTF-8, as of a model's answer, are replaced.
+nb::object in_utf8(const std::string& text) {
+    PyObject* read = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+    if (read == nullptr) nb::raise_python_error();
+    return nb::steal(read);
+}
+
 }  // namespace
 
 hyper::Tensor tensor_of(nb::handle object, const std::string& what) {
@@ -91,7 +98,26 @@ nb::object python_of(const hyper::Value& value) {
     return items;
 }
 
-nb::object from_json(const Json& json) { return nb::module_::import_("json").attr("loads")(json.dump()); }
+nb::object from_json(const Json& json) {
+    switch (json.type()) {
+        case Json::value_t::boolean: return nb::cast(json.get<bool>());
+        case Json::value_t::number_unsigned: return nb::cast(json.get<std::uint64_t>());
+        case Json::value_t::number_integer: return nb::cast(json.get<std::int64_t>());
+        case Json::value_t::number_float: return nb::cast(json.get<double>());
+        case Json::value_t::string: return in_utf8(json.get_ref<const std::string&>());
+        case Json::value_t::array: {
+            nb::list all;
+            for (const Json& one : json) all.append(from_json(one));
+            return all;
+        }
+        case Json::value_t::object: {
+            nb::dict all;
+            for (const auto& [name, one] : json.items()) all[in_utf8(name)] = from_json(one);
+            return all;
+        }
+        default: return nb::none();
+    }
+}
 
 std::map<std::string, hyper::Value> inputs_of(nb::handle object) {
     if (!nb::isinstance<nb::dict>(object))
@@ -106,6 +132,10 @@ std::map<std::string, hyper::Value> inputs_of(nb::handle object) {
 
 std::vector<hyper::Example> examples_of(nb::handle list) {
     std::vector<hyper::Example> examples;
+    if (PySequence_Check(list.ptr()) == 0 || PyUnicode_Check(list.ptr()))
+        throw Raised(
+            bad_input("The examples are {}; a list of pairs of inputs, a dict, and what is expected is needed.",
+                      nb::repr(list).c_str()));
     for (const nb::handle one : list) {
         if (!PySequence_Check(one.ptr()) || PyUnicode_Check(one.ptr()) || nb::len(one) != 2) {
             throw Raised(bad_input("Example {} is {}; a pair of the inputs, a dict, and what is expected is needed.",

@@ -20,7 +20,7 @@ namespace yolk::python {
 [[nodiscard]] nanobind::object python_of(const hyper::Value& value);
 [[nodiscard]] nanobind::object python_of(const hyper::Tensor& tensor);
 
-/// As json.loads gives it.
+/// As json.loads gives it, with NaN where a number is none.
 [[nodiscard]] nanobind::object from_json(const Json& json);
 
 /// {"x": ...} by its keys.

@@ -10,7 +10,10 @@
 #include "base/errors.hpp"
 #include "base/interrupt.hpp"
 #include "base/options.hpp"
+#include "tracing/callables.hpp"
+#include "tracing/values.hpp"
 #include "yolk/bytes.hpp"
+#include "yolk/json.hpp"
 
 namespace nb = nanobind;
 
@@ -46,20 +49,18 @@ Fields byte_fields(train::ByteOptions& o) {
             {"held_out", count(s.held_out)}};
 }
 
+/// What metrics.jsonl says of it, every generation the same fields.
 nb::dict to_dict(const train::ByteReport& report) {
-    nb::dict all;
-    all["generation"] = report.generation;
-    all["bits_per_byte"] = report.bits;
+    Json json = to_json(report);
+    json.erase("held_out_bits_per_byte");
+    auto all = nb::cast<nb::dict>(from_json(json));
     all["held_out"] = report.held_out ? nb::object(nb::float_(*report.held_out)) : nb::none();
-    all["seconds"] = report.seconds;
-    all["members_per_second"] = report.members_per_second;
-    all["state_hash"] = report.state_hash;
-    all["state_digest"] = report.state_digest;
     return all;
 }
 
-nb::dict to_dict(const train::ByteOutcome& outcome) {
+nb::dict to_dict(const train::ByteOutcome& outcome, const std::vector<Device>& devices) {
     nb::dict all;
+    all["devices"] = names_of(devices);
     all["generations"] = outcome.generations;
     all["resumed_from"] = outcome.resumed_from;
     all["held_out"] = outcome.held_out;
@@ -81,35 +82,36 @@ nb::dict run_bytes(const nb::dict& settings, nb::handle device, bool tuning, con
     train::ByteOptions options;
     set_fields(byte_fields(options), settings);
     const std::vector<Device> devices = open_devices(device, tuning);
-    std::optional<nb::python_error> thrown;
+    Callback told;
     std::optional<Result<train::ByteOutcome>> outcome;
     {
         const Interruptible interruptible;
-        const nb::gil_scoped_release released;
+        const WithoutLock released;
         outcome = train::train_bytes(devices, options, [&](const train::ByteReport& report) {
-            const nb::gil_scoped_acquire acquired;
-            try {
-                Interruptible::raise_if_requested();
-                const nb::object answer = tell(to_dict(report));
-                return answer.is_none() || nb::cast<bool>(answer);
-            } catch (nb::python_error& error) {
-                thrown.emplace(std::move(error));
-            }
-            return false;
+            return told.goes_on([&] { return call_python(tell, to_dict(report)); });
         });
     }
-    if (thrown) throw nb::python_error(std::move(*thrown));
+    told.raise();
     Interruptible::raise_if_requested();
-    return to_dict(unwrap(std::move(*outcome)));
+    return to_dict(unwrap(std::move(*outcome)), devices);
 }
 
-nb::bytes sample(const std::string& model, std::uint32_t length, std::uint32_t temperature, std::uint64_t seed,
+nb::bytes sample(const std::string& model, nb::handle length, nb::handle temperature, nb::handle seed,
                  const nb::bytes& prompt) {
-    const std::string made = unwrap(train::sample_bytes(model, {.length = length,
-                                                                .temperature = temperature,
-                                                                .seed = seed,
-                                                                .prompt = std::string(prompt.c_str(), prompt.size())}));
-    return nb::bytes(made.data(), made.size());
+    const train::SampleOptions options{
+        .length = static_cast<std::uint32_t>(whole_number("length", length, UINT32_MAX)),
+        .temperature = static_cast<std::uint32_t>(whole_number("temperature", temperature, UINT32_MAX)),
+        .seed = whole_number("seed", seed, UINT64_MAX),
+        .prompt = std::string(prompt.c_str(), prompt.size())};
+    std::optional<Result<std::string>> made;
+    {
+        const Interruptible interruptible;
+        const WithoutLock released;
+        made = train::sample_bytes(model, options);
+    }
+    Interruptible::raise_if_requested();
+    const std::string text = unwrap(std::move(*made));
+    return nb::bytes(text.data(), text.size());
 }
 
 }  // namespace
@@ -117,8 +119,8 @@ nb::bytes sample(const std::string& model, std::uint32_t length, std::uint32_t t
 void bind_bytes(nb::module_& module) {
     module.def("train_bytes", &run_bytes, nb::arg("settings"), nb::arg("device").none(), nb::arg("tuning"),
                nb::arg("on_generation"));
-    module.def("sample_bytes", &sample, nb::arg("model"), nb::arg("length"), nb::arg("temperature"), nb::arg("seed"),
-               nb::arg("prompt"));
+    module.def("sample_bytes", &sample, nb::arg("model"), nb::arg("length").none(), nb::arg("temperature"),
+               nb::arg("seed").none(), nb::arg("prompt"));
 }
 
 }  // namespace yolk::python

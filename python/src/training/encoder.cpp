@@ -14,6 +14,8 @@
 #include "base/devices.hpp"
 #include "base/errors.hpp"
 #include "base/interrupt.hpp"
+#include "base/lock.hpp"
+#include "base/options.hpp"
 #include "yolk/encoder.hpp"
 
 namespace nb = nanobind;
@@ -28,10 +30,11 @@ class OpenedEncoder {
         : encoder_(std::move(encoder)), device_(std::move(device)) {}
 
     [[nodiscard]] FloatArray embed(const std::vector<std::string>& texts) {
+        unwrap(check_not_forked());
         std::optional<Result<std::vector<float>>> made;
         {
             const Interruptible interruptible;
-            const nb::gil_scoped_release released;
+            const WithoutLock released;
             const std::lock_guard lock(mutex_);
             made = encoder_.embed(texts);
         }
@@ -66,12 +69,14 @@ class OpenedEncoder {
 };
 
 OpenedEncoder* open_encoder(const std::string& folder, nb::handle device, bool tuning, const std::string& determinism,
-                            std::uint32_t batch) {
-    const transformer::EncoderOptions options{.determinism = unwrap(parse_determinism(determinism)), .batch = batch};
+                            nb::handle batch) {
+    const transformer::EncoderOptions options{
+        .determinism = unwrap(parse_determinism(determinism)),
+        .batch = static_cast<std::uint32_t>(whole_number("batch", batch, UINT32_MAX))};
     const std::vector<Device> devices = open_devices(device, tuning);
     std::optional<Result<transformer::Encoder>> opened;
     {
-        const nb::gil_scoped_release released;
+        const WithoutLock released;
         opened = transformer::Encoder::open(folder, devices, options);
     }
     return new OpenedEncoder(unwrap(std::move(*opened)), devices.front().info().name);

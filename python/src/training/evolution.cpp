@@ -15,6 +15,7 @@
 #include "base/devices.hpp"
 #include "base/errors.hpp"
 #include "base/interrupt.hpp"
+#include "base/lock.hpp"
 #include "base/options.hpp"
 #include "yolk/ask_tell.hpp"
 #include "yolk/internal/evolve/parameter_setup.hpp"
@@ -35,7 +36,7 @@ auto released(Work work) {
     std::optional<decltype(work())> result;
     {
         const Interruptible interruptible;
-        const nb::gil_scoped_release without;
+        const WithoutLock released;
         result = work();
     }
     Interruptible::raise_if_requested();
@@ -68,7 +69,7 @@ std::unique_ptr<AskedRun> make_run(const std::vector<ParameterShape>& shapes, co
     set_fields(evolution_fields(parts.options), settings);
     parts.log = log;
     return released([&]() -> Result<std::unique_ptr<AskedRun>> {
-        YOLK_TRY(Context context, Context::create({.device = device}));
+        YOLK_TRY(Context context, open_context(device));
         return AskedRun::create(std::move(context), std::move(parts));
     });
 }

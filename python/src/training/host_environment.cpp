@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/errors.hpp"
+#include "base/lock.hpp"
 
 namespace yolk::python {
 namespace {
@@ -44,7 +45,7 @@ Result<void> take(const nb::object& values, const char* what, std::span<T> to) {
 
 class PythonEnvironment final : public train::HostEnvironment {
    public:
-    PythonEnvironment(nb::object object, RaisedInside& raised) : object_(std::move(object)), raised_(raised) {
+    PythonEnvironment(nb::object object, Callback& raised) : object_(std::move(object)), raised_(raised) {
         const nb::dict told = nb::cast<nb::dict>(object_.attr("told"));
         const nb::object mark = told["solved_return"];
         info_ = {.name = nb::cast<std::string>(told["name"]),
@@ -56,11 +57,12 @@ class PythonEnvironment final : public train::HostEnvironment {
     }
     [[nodiscard]] const train::HostEnvironmentInfo& info() const noexcept override { return info_; }
     [[nodiscard]] Result<void> reset(std::span<const std::uint32_t> seeds, std::span<float> observations) override {
-        return inside([&] { return take(object_.attr("reset")(lent(seeds)), "observations", observations); });
+        return inside(
+            [&] { return take(call_python(object_.attr("reset"), lent(seeds)), "observations", observations); });
     }
     [[nodiscard]] Result<void> step(const train::HostStep& step) override {
         return inside([&]() -> Result<void> {
-            const nb::object found = object_.attr("step")(lent(step.actions), lent(step.live));
+            const nb::object found = call_python(object_.attr("step"), lent(step.actions), lent(step.live));
             YOLK_TRY_VOID(take(found[0], "observations", step.observations));
             YOLK_TRY_VOID(take(found[1], "rewards", step.rewards));
             YOLK_TRY_VOID(take(found[2], "terminated", step.terminated));
@@ -71,33 +73,24 @@ class PythonEnvironment final : public train::HostEnvironment {
    private:
     template <class Work>
     Result<void> inside(Work work) {
-        const nb::gil_scoped_acquire acquired;
+        const InsideBody inside;
         try {
             return work();
         } catch (nb::python_error& error) {
             std::string words = error.what();
-            raised_.keep(std::move(error));
+            raised_.remember(std::move(error));
             return failed_work(std::move(words));
         }
     }
 
     nb::object object_;
-    RaisedInside& raised_;
+    Callback& raised_;
     train::HostEnvironmentInfo info_;
 };
 
 }  // namespace
 
-void RaisedInside::keep(nb::python_error&& error) {
-    const std::scoped_lock lock(one_at_a_time_);
-    if (!error_) error_.emplace(std::move(error));
-}
-
-void RaisedInside::raise_if_any() {
-    if (error_) throw nb::python_error(std::move(*std::exchange(error_, std::nullopt)));
-}
-
-train::HostEnvironments environments_of(const nb::list& objects, RaisedInside& raised) {
+train::HostEnvironments environments_of(const nb::list& objects, Callback& raised) {
     train::HostEnvironments all;
     for (const nb::handle object : objects)
         all.push_back(std::make_shared<PythonEnvironment>(nb::borrow(object), raised));

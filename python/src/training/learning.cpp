@@ -17,6 +17,8 @@
 #include "base/devices.hpp"
 #include "base/errors.hpp"
 #include "base/interrupt.hpp"
+#include "tracing/callables.hpp"
+#include "tracing/values.hpp"
 #include "yolk/configuration.hpp"
 #include "yolk/json.hpp"
 
@@ -42,8 +44,6 @@ tasks::DataSet rows_of(const Inputs& inputs, const Texts& labels) {
         throw Raised(bad_input("There are {} rows and {} labels; each row needs one.", inputs.shape(0), labels.size()));
     return data;
 }
-
-nb::object json_object(const Json& json) { return nb::module_::import_("json").attr("loads")(json.dump()); }
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
@@ -74,11 +74,9 @@ nb::dict outcome_dict(const tasks::LearnOutcome& outcome, const std::vector<Devi
     all["training_rows"] = outcome.training_rows;
     all["model"] = outcome.file.string();
     all["previous"] = outcome.previous.string();
-    if (outcome.judged.held_out) all["held_out"] = json_object(to_json(*outcome.judged.held_out));
-    if (outcome.judged.test) all["test"] = json_object(to_json(*outcome.judged.test));
-    nb::list names;
-    for (const Device& device : devices) names.append(device.info().name);
-    all["devices"] = names;
+    if (outcome.judged.held_out) all["held_out"] = from_json(to_json(*outcome.judged.held_out));
+    if (outcome.judged.test) all["test"] = from_json(to_json(*outcome.judged.test));
+    all["devices"] = names_of(devices);
     return all;
 }
 
@@ -96,33 +94,39 @@ nb::dict run_learning(const std::string& file, const std::string& source, const 
     if (!inputs) options.configuration = to_toml(configuration);
     const std::vector<Device> devices = open_devices(device, tuning);
     const evolve::Devices on = devices_of(devices, options, audit);
-    std::optional<nb::python_error> thrown;
+    Callback told;
     const auto on_generation = [&](const hyper::GenerationReport& report) {
-        const nb::gil_scoped_acquire acquired;
-        try {
-            Interruptible::raise_if_requested();
-            const nb::object answer = tell(json_object(to_json(report)));
-            return (answer.is_none() || nb::cast<bool>(answer)) && !Interruptible::requested();
-        } catch (nb::python_error& error) {
-            thrown.emplace(std::move(error));
-        }
-        return false;
+        return told.goes_on([&] { return call_python(tell, from_json(to_json(report))); });
     };
     std::optional<Result<tasks::LearnOutcome>> outcome;
     {
         const Interruptible interruptible;
-        const nb::gil_scoped_release released;
+        const WithoutLock released;
         outcome = tasks::learn(on, options, on_generation);
     }
-    if (thrown) throw nb::python_error(std::move(*thrown));
+    told.raise();
     Interruptible::raise_if_requested();
     return outcome_dict(unwrap(std::move(*outcome)), devices);
 }
 
+/// On the host; other threads go on, and Ctrl-C is raised afterwards.
+template <class Work>
+auto without_lock(Work work) {
+    std::optional<decltype(work())> result;
+    {
+        const Interruptible interruptible;
+        const WithoutLock released;
+        result = work();
+    }
+    Interruptible::raise_if_requested();
+    return unwrap(std::move(*result));
+}
+
 nb::tuple read_rows(const std::string& source, const std::string& label, const std::string& labels,
                     std::optional<bool> header, bool has_labels) {
-    const tasks::DataSet data = unwrap(
-        tasks::read_data(source, {.label = label, .labels = labels, .header = header, .has_labels = has_labels}));
+    const tasks::DataSet data = without_lock([&] {
+        return tasks::read_data(source, {.label = label, .labels = labels, .header = header, .has_labels = has_labels});
+    });
     std::vector<std::size_t> shape{data.rows()};
     shape.insert(shape.end(), data.shape.begin(), data.shape.end());
     return nb::make_tuple(numpy_copy(data.inputs, shape), nb::cast(data.labels));
@@ -158,7 +162,7 @@ nb::dict model_of(const std::string& file) {
 FloatArray probabilities_of(const std::string& file, const Inputs& inputs) {
     const tasks::Model model = unwrap(tasks::load_model(file));
     const tasks::DataSet data = rows_of(inputs, {});
-    const std::vector<float> made = unwrap(tasks::predict(model, data));
+    const std::vector<float> made = without_lock([&] { return tasks::predict(model, data); });
     return numpy_copy(made, {data.rows(), model.classes.size()});
 }
 

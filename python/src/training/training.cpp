@@ -18,6 +18,8 @@
 #include "base/errors.hpp"
 #include "base/interrupt.hpp"
 #include "base/options.hpp"
+#include "tracing/callables.hpp"
+#include "tracing/values.hpp"
 #include "training/environment_steps.hpp"
 #include "training/host_environment.hpp"
 #include "yolk/environment.hpp"
@@ -37,7 +39,7 @@ struct Environment {
 };
 
 Environment load(const std::string& file) {
-    const nb::gil_scoped_release released;
+    const WithoutLock released;
     return {unwrap(load_environment(file))};
 }
 
@@ -73,13 +75,39 @@ nb::dict info_of(const EnvironmentInfo& info) {
     return all;
 }
 
+template <class Duration>
+Setter seconds_field(Duration& to) {
+    return [&to](std::string_view name, nb::handle value) {
+        const double seconds = real_number(name, value);
+        if (!(seconds > 0.0 && seconds <= 1e6))
+            throw Raised(bad_input("{} is {}; above 0, at most 1e6.", name, seconds));
+        to = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+    };
+}
+
+Setter count_field(std::uint32_t& to) {
+    return [&to](std::string_view name, nb::handle value) {
+        to = static_cast<std::uint32_t>(whole_number(name, value, UINT32_MAX));
+    };
+}
+
+Fields program_fields(train::HostProgram& program) {
+    return {{"program", [&program](std::string_view name, nb::handle value) { program.command = text(name, value); }},
+            {"processes", count_field(program.processes)},
+            {"lanes", count_field(program.lanes)},
+            {"program_seconds", seconds_field(program.timeout)}};
+}
+
+/// Starts its processes; `lanes` of each suffice for `wanted` in all where none are named.
+train::HostEnvironments started(train::HostProgram program, std::uint32_t wanted) {
+    if (program.lanes == 0) program.lanes = train::host_lanes(wanted, program.processes);
+    const WithoutLock released;
+    return unwrap(train::start_host_program(program));
+}
+
 Fields training_fields(train::TrainOptions& o, std::vector<std::uint32_t>& hidden, train::HostProgram& program) {
     Fields fields = evolution_fields(o.evolution);
-    const auto count = [&fields](const char* name, std::uint32_t& to) {
-        fields[name] = [&to](std::string_view given, nb::handle value) {
-            to = static_cast<std::uint32_t>(whole_number(given, value, UINT32_MAX));
-        };
-    };
+    const auto count = [&fields](const char* name, std::uint32_t& to) { fields[name] = count_field(to); };
     const auto flag = [&fields](const char* name, bool& to) {
         fields[name] = [&to](std::string_view given, nb::handle value) { to = yes_or_no(given, value); };
     };
@@ -95,22 +123,9 @@ Fields training_fields(train::TrainOptions& o, std::vector<std::uint32_t>& hidde
     flag("normalize", o.network.normalized);
     fields["task"] = [&o](std::string_view name, nb::handle value) { o.task = text(name, value); };
     fields["out"] = [&o](std::string_view name, nb::handle value) { o.out = text(name, value); };
-    fields["hang_seconds"] = [&o](std::string_view name, nb::handle value) {
-        const double seconds = real_number(name, value);
-        if (!(seconds > 0.0 && seconds <= 1e6))
-            throw Raised(bad_input("{} is {}; above 0, at most 1e6.", name, seconds));
-        o.hang_limit = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
-    };
+    fields["hang_seconds"] = seconds_field(o.hang_limit);
     fields["audit"] = [&o](std::string_view name, nb::handle value) { o.audit = real_number(name, value); };
-    fields["program"] = [&program](std::string_view name, nb::handle value) { program.command = text(name, value); };
-    count("processes", program.processes);
-    count("lanes", program.lanes);
-    fields["program_seconds"] = [&program](std::string_view name, nb::handle value) {
-        const double seconds = real_number(name, value);
-        if (!(seconds > 0.0 && seconds <= 1e6))
-            throw Raised(bad_input("{} is {}; above 0, at most 1e6.", name, seconds));
-        program.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
-    };
+    fields.merge(program_fields(program));
     fields["hidden"] = [&hidden](std::string_view name, nb::handle value) { hidden = whole_numbers(name, value); };
     return fields;
 }
@@ -124,9 +139,7 @@ train::TrainOptions training_options(const nb::dict& given, const Environment* e
     set_fields(training_fields(options, hidden, program), given);
     if (!program.command.empty()) {
         program.processes *= static_cast<std::uint32_t>(devices);
-        if (program.lanes == 0) program.lanes = train::host_lanes(options.evolution.population, program.processes);
-        const nb::gil_scoped_release released;
-        on_host = unwrap(train::start_host_program(program));
+        on_host = started(program, options.evolution.population);
     }
     if (environment != nullptr) options.own_environment = environment->loaded;
     options.host_environments = std::move(on_host);
@@ -140,21 +153,11 @@ train::TrainOptions training_options(const nb::dict& given, const Environment* e
     return options;
 }
 
+/// What metrics.jsonl says of it, every generation the same fields.
 nb::dict to_dict(const train::GenerationReport& report) {
-    nb::dict all;
-    all["generation"] = report.generation;
-    all["mean_return"] = report.mean_return;
-    all["best_return"] = report.best_return;
-    all["policy_return"] = report.policy_return;
-    all["evaluations"] = report.evaluations;
-    all["evaluations_per_second"] = report.evaluations_per_second;
-    all["seconds"] = report.seconds;
-    all["not_finite"] = report.not_finite;
+    auto all = nb::cast<nb::dict>(from_json(to_json(report)));
     all["skipped_elements"] = report.skipped_elements;
-    all["sigma"] = report.sigma;
-    all["learning_rate"] = report.learning_rate;
     all["state_hash"] = report.state_hash;
-    all["state_digest"] = report.state_digest;
     return all;
 }
 
@@ -173,85 +176,55 @@ nb::dict to_dict(const train::TrainOutcome& outcome, const std::vector<Device>& 
     all["policy"] = outcome.policy.string();
     all["previous"] = outcome.previous.string();
     all["dropped"] = outcome.losses;
-    nb::list names;
-    for (const Device& device : devices) names.append(device.info().name);
-    all["devices"] = names;
+    if (!outcome.losses.empty()) forget_devices();
+    all["devices"] = names_of(devices);
     return all;
 }
 
-/// Calls `tell` after each generation; an exception in it ends training, and is thrown afterwards.
-class Listener {
-   public:
-    explicit Listener(nb::object tell) : tell_(std::move(tell)) {}
-    bool operator()(const train::GenerationReport& report) {
-        const nb::gil_scoped_acquire acquired;
-        try {
-            Interruptible::raise_if_requested();
-            if (tell_.is_none()) return true;
-            const nb::object answer = tell_(to_dict(report));
-            return answer.is_none() || nb::cast<bool>(answer);
-        } catch (nb::python_error& error) {
-            thrown_.emplace(std::move(error));
-        } catch (const nb::cast_error&) {
-            failure_ = "on_generation returned something that is neither None, True nor False.";
-        }
-        return false;
-    }
-    void raise_if_any() {
-        if (thrown_) throw nb::python_error(std::move(*thrown_));
-        if (!failure_.empty()) throw Raised(bad_input(failure_));
-    }
-
-   private:
-    nb::object tell_;
-    std::optional<nb::python_error> thrown_;
-    std::string failure_;
-};
-
 nb::dict run_training(const nb::dict& settings, const Environment* environment, const nb::list& on_host,
-                      nb::handle device, bool tuning, nb::object tell) {
-    RaisedInside raised;
+                      nb::handle device, bool tuning, const nb::object& tell) {
+    Callback stepped, told;
     const std::vector<Device> devices = open_devices(device, tuning);
     train::TrainOptions options =
-        training_options(settings, environment, environments_of(on_host, raised), devices.size());
-    Listener listener(std::move(tell));
+        training_options(settings, environment, environments_of(on_host, stepped), devices.size());
     std::optional<Result<train::TrainOutcome>> outcome;
     {
         const Interruptible interruptible;
-        const nb::gil_scoped_release released;
+        const WithoutLock released;
         outcome = train::train(devices, options, [&](const train::GenerationReport& report) {
-            return listener(report) && !Interruptible::requested();
+            return told.goes_on([&] { return call_python(tell, to_dict(report)); });
         });
     }
-    listener.raise_if_any();
+    told.raise();
     Interruptible::raise_if_requested();
-    raised.raise_if_any();
+    stepped.raise();
     return to_dict(unwrap(std::move(*outcome)), devices);
 }
 
 nb::dict evaluate_file(const std::string& file, const Environment* environment, const nb::list& on_host,
-                       std::uint32_t episodes, std::uint64_t seed, std::uint32_t max_steps, nb::handle device,
-                       const std::string& program) {
-    RaisedInside raised;
-    train::EvalOptions options{.episodes = episodes,
-                               .seed = seed,
-                               .host_environments = environments_of(on_host, raised),
-                               .max_steps = max_steps};
-    const std::vector<Device> devices = open_devices(device, true);
+                       const nb::dict& settings, nb::handle device, bool tuning) {
+    train::HostProgram program{.lanes = 0};
+    train::EvalOptions options;
+    Fields fields = program_fields(program);
+    fields["episodes"] = count_field(options.episodes);
+    fields["max_steps"] = count_field(options.max_steps);
+    fields["seed"] = [&options](std::string_view name, nb::handle value) {
+        options.seed = whole_number(name, value, UINT64_MAX);
+    };
+    set_fields(fields, settings);
+    Callback stepped;
+    options.host_environments = environments_of(on_host, stepped);
+    const std::vector<Device> devices = open_devices(device, tuning);
     if (environment != nullptr) options.own_environment = environment->loaded;
+    if (!program.command.empty()) options.host_environments = started(program, options.episodes);
     std::optional<Result<train::EvalOutcome>> outcome;
     {
         const Interruptible interruptible;
-        const nb::gil_scoped_release released;
-        if (!program.empty()) {
-            const std::uint32_t processes = train::HostProgram{}.processes;
-            options.host_environments = unwrap(train::start_host_program(
-                {.command = program, .processes = processes, .lanes = train::host_lanes(episodes, processes)}));
-        }
+        const WithoutLock released;
         outcome = train::evaluate_policy(devices, file, options);
     }
     Interruptible::raise_if_requested();
-    raised.raise_if_any();
+    stepped.raise();
     const train::EvalOutcome found = unwrap(std::move(*outcome));
     nb::dict all;
     all["task"] = found.task;
@@ -272,7 +245,7 @@ nb::dict replay_file(const std::string& log, std::optional<std::uint32_t> genera
     std::optional<Result<train::ReplayOutcome>> outcome;
     {
         const Interruptible interruptible;
-        const nb::gil_scoped_release released;
+        const WithoutLock released;
         const auto go_on = [](std::uint32_t, std::uint32_t) { return !Interruptible::requested(); };
         const evolve::Devices on = on_host ? evolve::Devices::none() : evolve::Devices(devices);
         outcome = train::replay(on, log, options, go_on);
@@ -294,7 +267,7 @@ nb::dict replay_file(const std::string& log, std::optional<std::uint32_t> genera
 nb::dict policy_of(const std::string& file, const Environment* environment) {
     std::optional<Result<train::Policy>> read;
     {
-        const nb::gil_scoped_release released;
+        const WithoutLock released;
         read = train::load_policy(file, environment != nullptr ? environment->loaded.get() : nullptr);
     }
     const train::Policy policy = unwrap(std::move(*read));
@@ -356,10 +329,9 @@ void bind_training(nb::module_& module) {
         return all;
     });
     module.def("train", &run_training, nb::arg("settings"), nb::arg("environment").none(), nb::arg("on_host"),
-               nb::arg("device").none(), nb::arg("tuning"), nb::arg("on_generation").none());
+               nb::arg("device").none(), nb::arg("tuning"), nb::arg("on_generation"));
     module.def("evaluate", &evaluate_file, nb::arg("policy"), nb::arg("environment").none(), nb::arg("on_host"),
-               nb::arg("episodes"), nb::arg("seed"), nb::arg("max_steps"), nb::arg("device").none(),
-               nb::arg("program"));
+               nb::arg("settings"), nb::arg("device").none(), nb::arg("tuning"));
     module.def("replay", &replay_file, nb::arg("log"), nb::arg("generation").none(), nb::arg("out"), nb::arg("on_host"),
                nb::arg("device").none());
     module.def("load_policy", &policy_of, nb::arg("file"), nb::arg("environment").none());

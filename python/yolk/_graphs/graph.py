@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _core
+from .._coroutines import beside
 from .custom import Calls, Rules
 from ..errors import BadInput
 
@@ -88,8 +89,7 @@ class Graph:
         flat, parameters = self._flat(values, named), self._parameter_values()
         if not isinstance(threads, int) or threads < 1:
             raise BadInput(f"threads is {threads!r}; a whole number from 1 on is needed.")
-        import asyncio
-        return self._nested(await asyncio.to_thread(self._raw.call, flat, parameters, None, threads))
+        return self._nested(await beside(self._raw.call, flat, parameters, None, threads))
 
     def walk(self, *values: Any, **named: Any) -> Walk:
         """Runs it step by step: an iterator over (equation, its results)."""

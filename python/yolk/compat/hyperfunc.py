@@ -9,7 +9,6 @@ Otherwise it runs in Python. `system.placement` says which, and why. `torch` her
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import threading
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .._coroutines import beside
 from ..errors import BadInput, Unsupported
 from . import _torch as torch
 from ._functions import Example, HyperFunction, LMParam, LoRAWeight, current, hyperfunction
@@ -144,11 +144,7 @@ class HyperSystem:
     async def _beside(self, work: Any, *arguments: Any) -> Any:
         """In a thread with an event loop of its own. Ctrl-C and cancelling end the work there, too."""
         self.ended.clear()
-        try:
-            return await asyncio.to_thread(work, *arguments)
-        except asyncio.CancelledError:
-            self.ended.set()
-            raise
+        return await beside(work, *arguments, end=self.ended.set)
 
     async def execute(self, *arguments: Any, **inputs: Any) -> Any:
         """What run() gives for these inputs, in Python."""

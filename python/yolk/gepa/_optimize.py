@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import _core
 from .._models import checked
-from .._prompts import Progress, warn_of_one_proposal
+from .._prompts import Progress
 from ..errors import BadInput, Unsupported
 from ._objective import REQUEST, SEPARATOR, Objective, default_template
 from ._types import DefaultAdapter, GEPAResult
@@ -57,13 +57,7 @@ def optimize(seed_candidate: dict[str, str], trainset: Sequence[Any], valset: Se
     train = _examples(trainset, "trainset")
     validation = train if valset is None else _examples(valset, "valset")
     used = _adapter_of(adapter, task_lm, evaluator)
-    proposes = getattr(used, "propose_new_texts", None) is not None
-    if proposes and custom_candidate_proposer is not None:
-        raise BadInput("Both the adapter's propose_new_texts and custom_candidate_proposer are given; give one.")
-    if not proposes and custom_candidate_proposer is None:
-        if reflection_lm is None:
-            raise BadInput("There is no reflection_lm; give a function that takes a prompt and returns a text.")
-        checked(reflection_lm, "reflection_lm")
+    _check_proposer(used, custom_candidate_proposer, reflection_lm)
     stoppers = [stop_callbacks] if callable(stop_callbacks) else list(stop_callbacks or [])
     if max_metric_calls is None and not stoppers:
         raise BadInput("Nothing ends the search: give max_metric_calls or stop_callbacks.")
@@ -71,7 +65,6 @@ def optimize(seed_candidate: dict[str, str], trainset: Sequence[Any], valset: Se
         os.makedirs(run_dir, exist_ok=True)
         stoppers.append(lambda state: os.path.exists(os.path.join(run_dir, "gepa.stop")))
     minibatch = 3 if reflection_minibatch_size is None else reflection_minibatch_size
-    warn_of_one_proposal(max_metric_calls or 0, minibatch, len(validation), 2)
     gepa = {"minibatch": minibatch, "most_merges": max_merge_invocations if use_merge else 0, "seed": seed,
             "perfect_score": perfect_score, "skip_perfect": skip_perfect_score, "reflection_prompt": REQUEST,
             "parent": _word("candidate_selection_strategy", candidate_selection_strategy, _PARENTS),
@@ -88,21 +81,27 @@ def optimize(seed_candidate: dict[str, str], trainset: Sequence[Any], valset: Se
 
     objective = Objective(used, start, train, validation, reflection_lm, _templates(reflection_prompt_template, start),
                           custom_candidate_proposer, stoppers, told)
+    try:
+        lines = _searched(objective, gepa, max_metric_calls or 0, run_dir, raise_on_exception)
+    finally:
+        shown.end()
+    return _result(lines, objective, start, track_best_outputs, run_dir, seed)
+
+
+def _searched(objective: Objective, gepa: dict[str, Any], metric_calls: int, run_dir: Any, raises: bool) -> list[dict[str, Any]]:
+    """The lines of the search's log."""
     with tempfile.TemporaryDirectory(prefix="yolk-gepa-") as temporary:
         folder = temporary if run_dir is None else os.fspath(run_dir)
         log_file = os.path.join(folder, "gepa.jsonl")
-        run = {"budget": {"metric_calls": max_metric_calls or 0}, "log": log_file,
+        run = {"budget": {"metric_calls": metric_calls}, "log": log_file,
                "checkpoint": "" if run_dir is None else os.path.join(folder, "gepa.state"), "resume": run_dir is not None}
         try:
             _core.search_texts(objective, gepa, run)
         except Exception:
-            if raise_on_exception or not objective.accepted:
+            if raises or not objective.accepted:
                 raise
-        finally:
-            shown.end()
         with open(log_file, encoding="utf-8") as log:
-            lines = [json.loads(line) for line in log]
-    return _result(lines, objective, start, track_best_outputs, run_dir, seed)
+            return [json.loads(line) for line in log]
 
 
 def _result(lines: list[dict[str, Any]], objective: Objective, start: dict[str, str], outputs: bool, run_dir: Any,
@@ -164,6 +163,16 @@ def _adapter_of(adapter: Any, task_lm: Any, evaluator: Any) -> Any:
         if not callable(getattr(adapter, method, None)):
             raise BadInput(f"The adapter {adapter!r} has no {method}().")
     return adapter
+
+
+def _check_proposer(used: Any, custom: Any, reflection_lm: Any) -> None:
+    proposes = getattr(used, "propose_new_texts", None) is not None
+    if proposes and custom is not None:
+        raise BadInput("Both the adapter's propose_new_texts and custom_candidate_proposer are given; give one.")
+    if not proposes and custom is None:
+        if reflection_lm is None:
+            raise BadInput("There is no reflection_lm; give a function that takes a prompt and returns a text.")
+        checked(reflection_lm, "reflection_lm")
 
 
 def _word(name: str, given: Any, words: dict[str, str]) -> str:

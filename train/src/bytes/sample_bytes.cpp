@@ -8,6 +8,7 @@
 #include "yolk/exact/exact_bytes.h"
 #include "yolk/internal/core/noise.hpp"
 #include "yolk/internal/reference/byte_model.hpp"
+#include "yolk/stop.hpp"
 
 namespace yolk::train {
 namespace {
@@ -49,6 +50,7 @@ Result<std::string> sample_bytes(const std::filesystem::path& file, const Sample
         const std::uint8_t byte = draw_byte(model.logits(), options.temperature, philox_block(stream, 0)[0]);
         text.push_back(static_cast<char>(byte));
         model.read(byte);
+        if (stop_requested()) return cancelled("The text was not drawn to its end: an end was asked for.");
     }
     return text;
 }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "learning_plot.hpp"
+#include "yolk/internal/evolve/learning_plot.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <vector>
 
 #include "yolk/internal/core/markup.hpp"
 #include "yolk/internal/core/plot.hpp"
 
-namespace yolk::cli {
+namespace yolk::evolve {
 namespace {
 
 constexpr double kPlotWidth = 760.0, kPlotHeight = 380.0, kLegendLine = 19.0;
@@ -69,8 +70,8 @@ PlotFrame learning_frame(std::span<const LearningLog> logs, LearningAxis axis) {
     double low = std::numeric_limits<double>::infinity();
     double high = -low;
     for (const LearningLog& log : logs) {
-        last = std::max(last, place_across(log.points.back(), axis));
         for (const LearningPoint& point : log.points) {
+            last = std::max(last, place_across(point, axis));
             for (const double score : {point.mean, point.policy}) {
                 if (!std::isfinite(score)) continue;
                 low = std::min(low, score);
@@ -78,6 +79,7 @@ PlotFrame learning_frame(std::span<const LearningLog> logs, LearningAxis axis) {
             }
         }
     }
+    if (low > high) low = high = 0.0;
     const Axis x{.scale = AxisScale::Linear, .low = 0.0, .high = last > 0.0 ? last : 1.0};
     return plot_frame(kPlotWidth, kPlotHeight, 40.0, x, axis_around(AxisScale::Linear, low, high));
 }
@@ -173,4 +175,4 @@ std::string learning_plot(std::span<const LearningLog> logs, LearningAxis axis) 
     return svg + learning_legend(logs) + "</svg>\n";
 }
 
-}  // namespace yolk::cli
+}  // namespace yolk::evolve

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The interpreter's lock, and calls of Python code.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <unistd.h>
+
+namespace yolk::python {
+namespace nb = nanobind;
+
+/// What may wait for the lock. Python before 3.14 ends a thread that wants it while the interpreter goes down: it
+/// unwinds the thread's stack, whose frames need the lock to clean up, and that aborts the process. Such a thread stops
+/// here instead, for good.
+template <class Call>
+auto stopping_at_the_end(Call call) noexcept {
+    try {
+        return call();
+    } catch (...) {  // nothing else comes out of C
+        for (;;) ::pause();
+    }
+}
+
+/// While one is alive, this thread has the interpreter's lock, for Python code that the library called.
+class InsideBody {
+   public:
+    InsideBody() noexcept : state_(stopping_at_the_end([] { return PyGILState_Ensure(); })) {
+        ++depth_;
+        here_ = Here::Inside;
+    }
+    ~InsideBody() {
+        --depth_;
+        here_ = before_;
+        PyGILState_Release(state_);
+    }
+    InsideBody(const InsideBody&) = delete;
+    InsideBody& operator=(const InsideBody&) = delete;
+    [[nodiscard]] static bool any() noexcept { return depth_ > 0; }
+    /// Whether this thread is in such code and has not let the lock go since (WithoutLock).
+    [[nodiscard]] static bool has_lock() noexcept { return here_ == Here::Inside; }
+
+   private:
+    friend class WithoutLock;
+    enum class Here { Elsewhere, Inside, Without };
+    static thread_local int depth_;
+    static thread_local Here here_;  // the innermost of the two classes
+    PyGILState_STATE state_;
+    Here before_ = here_;
+};
+
+/// The interpreter's lock is let go while it lives: around work of the library.
+class WithoutLock {
+   public:
+    WithoutLock() noexcept : state_(PyEval_SaveThread()) { InsideBody::here_ = InsideBody::Here::Without; }
+    ~WithoutLock() {
+        InsideBody::here_ = before_;
+        stopping_at_the_end([this] { PyEval_RestoreThread(state_); });
+    }
+    WithoutLock(const WithoutLock&) = delete;
+    WithoutLock& operator=(const WithoutLock&) = delete;
+    /// Whether this thread let the lock go in one, and has not taken it since (InsideBody).
+    [[nodiscard]] static bool is_on() noexcept { return InsideBody::here_ == InsideBody::Here::Without; }
+
+   private:
+    PyThreadState* state_;
+    InsideBody::Here before_ = InsideBody::here_;
+};
+
+/// function(*arguments), in any thread. Needs the lock. Throws what it raises.
+inline nb::object apply_python(nb::handle function, const nb::tuple& arguments) {
+    PyObject* result = stopping_at_the_end([&] { return PyObject_CallObject(function.ptr(), arguments.ptr()); });
+    if (result == nullptr) nb::raise_python_error();
+    return nb::steal(result);
+}
+template <class... Arguments>
+nb::object call_python(nb::handle function, const Arguments&... arguments) {
+    return apply_python(function, nb::make_tuple(arguments...));
+}
+
+}  // namespace yolk::python
