@@ -33,8 +33,10 @@ class SearchApart {
             if (answer) {
                 YOLK_TRY_VOID(quarantine(*answer->failure));
             } else {
-                // The worker has quarantined what took its device.
-                if (answer.error().kind != ErrorKind::DeviceLost || ++lost > kMostLostDevices) return answer.error();
+                // The worker has quarantined what took its device, unless that was the reference.
+                const bool by_reference = stage_ == kRunsReference;
+                if (answer.error().kind != ErrorKind::DeviceLost || by_reference || ++lost > kMostLostDevices)
+                    return answer.error();
                 ++measured_;
                 ++rejected_;
                 log_warning(fmt::format("A configuration lost the device and is quarantined; the search continues. {}",
