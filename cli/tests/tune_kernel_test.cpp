@@ -145,10 +145,11 @@ TEST_P(tune_kernel, a_reference_that_hangs_is_an_error) {
         text.find(store), store.size(),
         "for (uint k = 0; k < 60000; ++k) for (uint j = 0; j < 60000; ++j) sum += weights[(k ^ j) % 25];\n" + store);
     write_text(folder_ / "reference.comp", text);
-    const Ran ran = run({"--budget", "3", "--hang-seconds", "2"});
+    const Ran ran = run({"--budget", "3", "--hang-seconds", "8"});
     EXPECT_EQ(ran.code, 1) << ran.err;
     EXPECT_THAT(ran.err, AllOf(HasSubstr("While checking The reference 'reference.comp'"),
-                               HasSubstr("made no progress for 2 s and was given up"), Not(HasSubstr("quarantined"))));
+                               HasSubstr("made no progress for 8 s and was given up"), Not(HasSubstr("quarantined"))));
+    EXPECT_THAT(ran.err, HasSubstr("which is running the reference, for 5 s"));
 }
 
 TEST_P(tune_kernel, without_a_worker_it_says_so) {
