@@ -147,6 +147,11 @@ TEST(recorded_formats, a_flat_list_says_what_its_parameters_are) {
     EXPECT_THAT(refusal(R"([{"a": 1, "time": 2}, {"a": 2, "time": 2, "m": 3}])"),
                 HasSubstr("entry 1: it has 'm', which the first entry has not"));
     EXPECT_THAT(refusal("a,a,time\n1,2,3\n"), HasSubstr("'a' is there twice"));
+    EXPECT_EQ(refusal("a,b,GFLOP/s,x,time\n1,8,50,0.5,2\n2,8,100,0.25,1\n"),
+              "'x' is a CSV file, which does not say what its parameters are; GFLOP/s, x may have been measured, and "
+              "would tell a search the answer. Name all parameters: --parameters a b.");
+    EXPECT_EQ(read("a,b,GFLOP/s,x,time\n1,8,50,0.5,2\n", {.parameters = {"a", "b"}}), (Costs{{"1 8", 2.0}}));
+    EXPECT_EQ(read("a,scale,time,GFLOP/s\n1,0.5,2,50\n", {.parameters = {"a", "scale"}}), (Costs{{"1 0.5", 2.0}}));
     EXPECT_EQ(read("a,b,time\n1,8,3\n", {.parameters = {"b"}}), (Costs{{"8", 3.0}}));
 }
 

@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 std::map<std::string, std::string> both_drivers() { return only(std::string(kLavapipe) + ":" + kSwiftShader); }
 
@@ -65,6 +66,19 @@ TEST(check, a_shape_is_a_kernel_and_its_fields) {
     EXPECT_EQ(ran.last()["kernels"][0]["kernel"], "softmax");
     EXPECT_EQ(ran.last()["kernels"][0]["configurations_of_all"], 4);
     EXPECT_EQ(ran.last()["kernels"][1]["kernel"], "concat");
+}
+
+// lavapipe ends loops after 65,535 rounds, which is too few for the heuristic's lanes.
+TEST(check, a_shape_that_the_heuristic_cannot_have_is_checked_with_what_plans_take) {
+    const Ran ran =
+        run_command({"check", "--shape", "reduce outer=1 columns=2097089 inner=1", "--json"}, only(kLavapipe));
+    ASSERT_EQ(ran.code, 0) << ran.err << ran.out;
+    EXPECT_GE(ran.last()["kernels"][0]["configurations"], 1);
+    const Ran bench = run_command({"bench", "kernel", "--kernel", "reduce", "--shape",
+                                   "outer=1 columns=2097089 inner=1", "--configurations", "1", "--quiet"},
+                                  only(kLavapipe));
+    ASSERT_EQ(bench.code, 0) << bench.err;
+    EXPECT_THAT(bench.out, Not(HasSubstr("default cannot be run")));
 }
 
 // Neither driver of the tests has matrix units.

@@ -93,6 +93,27 @@ TEST_F(own_environment, its_pipelines_are_tried_in_a_worker_once) {
     EXPECT_EQ(tried({"inspect", "--kernel", kernel + "my.comp", "--space", kernel + "space.json"}), 1U);
 }
 
+// lavapipe compiles to machine code when a pipeline is dispatched first, and keeps that in the folder below: the
+// training's process must not be the first to do it.
+TEST_F(own_environment, a_worker_compiles_what_a_driver_puts_off) {
+    const std::filesystem::path worker = folder_ / "worker";
+    const std::filesystem::path code = folder_ / "code";
+    const std::filesystem::path real = std::filesystem::path(YOLK_BINARY).parent_path() / "../libexec/yolk/yolk-worker";
+    write_text(worker, "#!/bin/sh\n[ \"$1\" = pipeline ] && export MESA_SHADER_CACHE_DIR='" + code.string() +
+                           "'\nexec '" + real.string() + "' \"$@\"\n");
+    std::filesystem::permissions(worker, std::filesystem::perms::owner_all);
+    std::map<std::string, std::string> variables = only(kLavapipe);
+    variables["YOLK_WORKER"] = worker.string();
+    variables["YOLK_CACHE"] = (folder_ / "cache").string();
+    const std::string kernel = YOLK_EXAMPLES_FOLDER "/09_own_kernel/";
+    const Ran ran =
+        run_command({"inspect", "--kernel", kernel + "my.comp", "--space", kernel + "space.json"}, variables);
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const auto is_code = [](const auto& entry) { return entry.is_regular_file() && entry.path().stem() != "index"; };
+    ASSERT_TRUE(std::filesystem::exists(code));
+    EXPECT_GE(std::ranges::count_if(std::filesystem::recursive_directory_iterator(code), is_code), 1);
+}
+
 // Here the worker is killed as an excess of memory, or the compiler's own crash, would end it.
 TEST_F(own_environment, a_driver_that_crashes_on_its_pipeline_is_an_error) {
     const std::filesystem::path worker = folder_ / "worker";

@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class tune_kernel : public InFolder, public ::testing::WithParamInterface<const char*> {
@@ -134,6 +135,21 @@ TEST_P(tune_kernel, a_reference_that_ends_the_driver_is_an_error) {
     EXPECT_THAT(ran.err,
                 HasSubstr(is_lavapipe ? "leaves all of 'result' unwritten"
                                       : "was ended by signal 11 (Segmentation fault), while running the reference"));
+}
+
+// It is not a configuration that hangs, and the search does not wait for it again.
+TEST_P(tune_kernel, a_reference_that_hangs_is_an_error) {
+    std::string text = read_text(folder_ / "reference.comp");
+    const std::string store = "result[y";
+    text.replace(
+        text.find(store), store.size(),
+        "for (uint k = 0; k < 60000; ++k) for (uint j = 0; j < 60000; ++j) sum += weights[(k ^ j) % 25];\n" + store);
+    write_text(folder_ / "reference.comp", text);
+    const Ran ran = run({"--budget", "3", "--hang-seconds", "8"});
+    EXPECT_EQ(ran.code, 1) << ran.err;
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("While checking The reference 'reference.comp'"),
+                               HasSubstr("made no progress for 8 s and was given up"), Not(HasSubstr("quarantined"))));
+    EXPECT_THAT(ran.err, HasSubstr("which is running the reference, for 5 s"));
 }
 
 TEST_P(tune_kernel, without_a_worker_it_says_so) {

@@ -23,6 +23,7 @@ int reads_choices(const std::filesystem::path& path) {
     if (written || written.error().message.find(path.string()) == std::string::npos) return 4;
     const Result<TuningFile> for_writing = TuningFile::open(path);
     if (for_writing || for_writing.error().message.find(path.string()) == std::string::npos) return 5;
+    if (for_writing.error().message.find("name another place in $YOLK_TABLE") == std::string::npos) return 6;
     return 0;
 }
 

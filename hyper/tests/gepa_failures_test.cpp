@@ -132,6 +132,27 @@ TEST_F(gepa_failures, a_service_that_goes_away_does_not_use_up_the_budget) {
     EXPECT_TRUE(std::filesystem::exists(folder_ / "rounds.0")) << "what was found before is kept";
 }
 
+TEST_F(gepa_failures, replies_that_never_have_a_text_end_the_search) {
+    for (const auto& [reply, words] : {std::pair("``````", "has no new text in it"), std::pair("Far too long.", "7")}) {
+        std::atomic<int> asked = 0;
+        const ModelServer mute([&, text = reply](const Json&) {
+            ++asked;
+            return says(text);
+        });
+        const auto prompt = hyperfunction("prompt", TextParameter{.text = "Answer.", .most_bytes = 7},
+                                          [](const Traced& p) { return p; }, {.optimize = true});
+        System asks("asks", [=](const Inputs& in) {
+            return model_call({{"system", prompt()}, {"user", in["question"]}});
+        });
+        asks.use(works_.models());
+        OptimizeOptions fails = options();
+        fails.text->reflector = Models().otherwise(mute.model());
+        EXPECT_THAT(refusal(asks.optimize(examples_, half(), fails)),
+                    AllOf(HasSubstr("3 reflections in a row gave no new text"), HasSubstr(words)));
+        EXPECT_EQ(asked, 3);
+    }
+}
+
 TEST_F(gepa_failures, a_budget_without_one_new_text_is_refused_with_the_least_that_is_needed) {
     const auto refused = [&](const TextBudget& budget, std::uint32_t rounds = 1) {
         System asks = asking(works_);

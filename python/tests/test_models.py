@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import email.utils
 import http.server
 import json
 import shutil
@@ -53,7 +54,7 @@ def server():
 
 
 def quick(server, **settings):
-    return yolk.models.chat(server.url, "small", backoff=0.01, **{"key_env": None, **settings})
+    return yolk.models.chat(server.url, "small", **{"backoff": 0.01, "key_env": None, **settings})
 
 
 def test_a_prompt_is_sent_and_its_reply_read(server, monkeypatch):
@@ -79,7 +80,8 @@ def test_a_system_s_messages_keep_their_roles_and_tokens_count(server):
 
 
 @pytest.mark.parametrize("first", [(429, {}, ("Retry-After", "0")), (500, {"error": "busy"}), (503, b""), (408, b""),
-                                   (200, b"{cut"), (200, {"choices": []}), (200, None), reply(None)])
+                                   (200, b"{cut"), (200, {"choices": []}), (200, None), reply(None),
+                                   (200, b"[" * 200000), (200, {"error": {"message": "busy"}}), (200, {"choices": [3]})])
 def test_what_may_pass_is_tried_again(server, first):
     server.script[:] = [first, reply("at last")]
     assert quick(server)("?") == "at last" and len(server.seen) == 2
@@ -97,6 +99,10 @@ def test_the_server_s_pause_is_kept(server):
     ((429, {"error": {"code": "insufficient_quota"}}), "insufficient_quota"),
     ((307, {}, ("Location", "http://127.0.0.1:9/elsewhere")), "redirects to"),
     (reply(None, "length"), "ended by 'length'"),
+    ((200, {"error": {"message": "no money", "code": 402}}), "402 in a reply of status 200.*no money"),
+    (reply([{"type": "refusal", "refusal": "I will not"}]), "The model refused: I will not"),
+    ((200, {"choices": [{"message": {"content": None, "refusal": "No."}}]}), "The model refused: No"),
+    ((200, {"choices": [{"message": {"content": None, "tool_calls": [{"id": "1"}]}}]}), "ended by 'tool_calls'"),
 ])
 def test_what_will_stay_is_an_error_at_once(server, monkeypatch, answer, words):
     monkeypatch.setenv("MY_KEY", KEY)
@@ -104,6 +110,60 @@ def test_what_will_stay_is_an_error_at_once(server, monkeypatch, answer, words):
     with pytest.raises(yolk.Failed, match=words) as caught:
         quick(server, key_env="MY_KEY")("?")
     assert len(server.seen) == 1 and KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize("content, text", [
+    (["hel", {"type": "text", "text": "lo"}, {"type": "thinking", "thinking": "hm"}], "hello"),
+    ([{"type": "output_text", "text": "hello"}, {"type": "image_url", "image_url": {"url": "x"}}], "hello"),
+])
+def test_content_in_parts_is_the_text_of_its_parts(server, content, text):
+    server.script[:] = [reply(content)]
+    assert quick(server)("?") == text and len(server.seen) == 1
+
+
+def test_a_pause_is_a_number_or_a_date_and_never_shortens_the_backoff(server):
+    for after in (("Retry-After", "0"), ("Retry-After", "-5"), ("Retry-After", "Wed, 21 Oct 2015 07:28:00 GMT"),
+                  ("Retry-After", "soon"), ("Retry-After", "1e400"), ("retry-after-ms", "0")):
+        server.seen.clear()
+        server.script[:] = [(429, {}, after), reply("at last")]
+        started = time.monotonic()
+        assert quick(server, backoff=0.4)("?") == "at last" and time.monotonic() - started >= 0.2
+    server.seen.clear()
+    server.script[:] = [(429, {}, ("Retry-After", email.utils.formatdate(time.time() + 2.5, usegmt=True))), reply("at last")]
+    started = time.monotonic()
+    assert quick(server)("?") == "at last" and time.monotonic() - started >= 1
+
+
+def test_a_reply_that_does_not_end_or_is_huge_is_given_up(monkeypatch):
+    class Endless(http.server.BaseHTTPRequestHandler):
+        pause = 0.0
+
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.end_headers()
+            try:
+                while True:
+                    self.wfile.write(b" " * (1 if self.pause else 1 << 20))
+                    time.sleep(self.pause)
+            except OSError:
+                pass
+
+        def log_message(self, *arguments):
+            pass
+
+    service = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endless)
+    threading.Thread(target=service.serve_forever, daemon=True).start()
+    asked = yolk.models.chat(f"http://127.0.0.1:{service.server_port}/v1", "small", key_env=None, timeout=1.0)
+    with pytest.raises(yolk.Failed, match="larger than 16 MiB"):
+        asked("?")
+    Endless.pause = 0.05
+    started = time.monotonic()
+    with pytest.raises(yolk.Failed, match="did not end in time"):
+        asked("?")
+    assert time.monotonic() - started < 5
+    service.shutdown()
+    service.server_close()
 
 
 def test_attempts_and_time_are_limited(server):

@@ -187,13 +187,16 @@ def test_a_metric_that_raises_for_all_examples():
 
 @pytest.mark.parametrize("reflector, words", [(lambda prompt: 1 / 0, "division by zero"), (lambda prompt: 5, "returned 5")])
 def test_a_reflector_that_never_answers_is_given_up(reflector, words):
-    with pytest.raises(yolk.Failed, match=f"3 reflections in a row had no answer.*{words}"):
+    with pytest.raises(yolk.Failed, match=f"3 reflections in a row gave no new text.*{words}"):
         search(reflector=reflector)
 
 
-def test_replies_without_a_text_come_to_nothing():
-    outcome = search(reflector=lambda prompt: "", iterations=4)
-    assert outcome.best_reward == 0 and "no new text" in outcome.steps[-1]["why"]
+def test_replies_without_a_text_end_the_search_unless_one_had_a_text():
+    with pytest.raises(yolk.Failed, match="3 reflections in a row gave no new text.*has no new text in it"):
+        search(reflector=lambda prompt: "", iterations=4)
+    replies = iter(["```\nHello.\n```"])
+    outcome = search(reflector=lambda prompt: next(replies, ""), iterations=5)
+    assert "no new text" in outcome.steps[-1]["why"]
 
 
 def test_callbacks_that_raise_end_it_with_what_they_raised():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import asyncio
 import dataclasses
+import json
 import traceback
 
 import numpy as np
@@ -111,6 +112,29 @@ def test_values_come_back_as_they_went_in():
         assert system(value=value) == value
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
     np.testing.assert_array_equal(system(value=array), array)
+
+
+def test_lists_and_dicts_may_have_traced_values_in_them():
+    @yolk.host_function
+    def told(value):
+        return json.dumps(value)
+
+    system = yolk.System(lambda name, n: told({"names": [name, "you"], "deep": [{"n": (n, 2)}, []], "n": n}))
+    assert json.loads(system(name="I", n=3)) == {"names": ["I", "you"], "deep": [{"n": [3, 2]}, []], "n": 3}
+    second = yolk.trace(lambda names: yolk.item(names, 1, like="a text"), ["x", "y", "z"])
+    assert second(["a", "b"]) == "b"
+    with pytest.raises(yolk.BadInput, match="The operand has the key 1, which is no text"):
+        yolk.System(lambda name: told({1: name}))(name="I")
+    itself = {"name": "x"}
+    itself["itself"] = [itself]
+    deep = "x"
+    for _ in range(100000):
+        deep = [deep, "y"]
+    for value in itself, deep:
+        with pytest.raises(yolk.BadInput, match="input 'value' nests lists and dicts more than 100 deep, or contains"):
+            yolk.System(lambda value: told(value))(value=value)
+        with pytest.raises(yolk.BadInput, match="The operand nests lists and dicts more than 100 deep, or contains"):
+            yolk.System(lambda name: told([name, value]))(name="I")
 
 
 def test_several_outputs():

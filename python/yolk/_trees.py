@@ -11,6 +11,8 @@ import numpy as np
 
 from .errors import BadInput
 
+_MOST_DIMENSIONS = 32  # of NumPy's arrays
+
 Convert = Callable[[np.ndarray], Any]
 
 
@@ -116,13 +118,13 @@ def _is_numbers(nest: Any) -> bool:
 def array_or_none(items: Any) -> Any:
     """A list of numbers, or of lists of equally many, as a float32 array; None for any other list."""
 
-    def shape_of(value: Any) -> tuple[int, ...] | None:
+    def shape_of(value: Any, dimensions: int) -> tuple[int, ...] | None:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return ()
-        if not isinstance(value, (list, tuple)) or not value:
+        if not isinstance(value, (list, tuple)) or not value or dimensions == _MOST_DIMENSIONS:
             return None
-        shapes = {shape_of(item) for item in value}
+        shapes = {shape_of(item, dimensions + 1) for item in value}
         inner = shapes.pop()
         return None if shapes or inner is None else (len(value), *inner)
 
-    return None if shape_of(items) is None else np.asarray(items, dtype=np.float32)
+    return None if shape_of(items, 0) is None else np.asarray(items, dtype=np.float32)

@@ -13,7 +13,7 @@
 #include "yolk/internal/context/tuning_file.hpp"
 #include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/oracle/problem_memory.hpp"
-#include "yolk/internal/primitives/alternatives.hpp"
+#include "yolk/internal/oracle/untuned.hpp"
 #include "yolk/log.hpp"
 
 namespace yolk::autotune {
@@ -62,24 +62,9 @@ Result<std::unique_ptr<LiveSurface>> LiveSurface::create(const Device& device, D
     return surface;
 }
 
-Result<Configuration> untuned_configuration(const Device& device, const oracle::Problem& problem) {
-    const DeviceInfo info = device.usable_info();
-    const Configuration heuristic = problem.default_configuration(info);
-    Configuration taken = heuristic;
-    const auto plan = [&](const Configuration& configuration) {
-        taken = configuration;
-        return problem.plan(device, configuration);
-    };
-    const Result<std::unique_ptr<oracle::PlannedProblem>> planned =
-        or_alternative(problem.space(info), heuristic, plan(heuristic), plan);
-    if (planned) return taken;
-    if (planned.error().kind == ErrorKind::DeviceLost) return planned.error();
-    return heuristic;
-}
-
 Result<void> LiveSurface::choose_candidates() {
     if (options_.before) YOLK_TRY_VOID(options_.before(problem_.default_configuration(device_.usable_info())));
-    YOLK_TRY(const Configuration heuristic, untuned_configuration(device_, problem_));
+    YOLK_TRY(const Configuration heuristic, oracle::untuned_configuration(device_, problem_));
     if (options_.after) YOLK_TRY_VOID(options_.after());
     configurations_ = {heuristic};
     const auto add = [this](const Configuration& configuration) {

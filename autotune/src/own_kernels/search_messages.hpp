@@ -26,6 +26,8 @@ struct SearchRequest {
 
 // What a worker asks: the first field.
 inline constexpr std::string_view kStage = "stage", kProgress = "progress";
+// A stage, and the end of a sentence.
+inline constexpr std::string_view kRunsReference = "running the reference";
 // What it is told.
 inline constexpr std::string_view kGoOn = "go on", kEnd = "end";
 

@@ -42,8 +42,8 @@ Result<WorkerMessage> search_task(WorkerCall& call) {
     const KernelClock::time_point begun = KernelClock::now();
     YOLK_TRY(const SearchRequest request, search_request(call.request()));
     YOLK_TRY(Machine machine, open_machine(request));
-    const auto stage = [&call](const char* what) { return call.ask({std::string(kStage), what}); };
-    YOLK_TRY_VOID(stage("running the reference"));
+    const auto stage = [&call](std::string_view what) { return call.ask({std::string(kStage), std::string(what)}); };
+    YOLK_TRY_VOID(stage(kRunsReference));
     const UserKernelFiles& files = request.files;
     YOLK_TRY(const std::unique_ptr<UserKernel> kernel,
              UserKernel::create(machine.device, machine.dispatcher, files.shader, files.space, files.includes));

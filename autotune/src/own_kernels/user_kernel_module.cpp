@@ -271,8 +271,9 @@ Result<SpecConstant> spec_constant(const CompiledKernel& kernel, std::uint32_t i
                          ids.empty() ? "none" : fmt::format("{}", fmt::join(ids, ", ")));
     }
     if (const std::optional<std::uint32_t> word = scalar_word(found->type, value)) return SpecConstant{id, *word};
-    return bad_input("{} is not a legal value of the specialization constant {} of '{}' ({}), which is {}.",
-                     to_text(value), id, shown(kernel.name), found->name, to_string(found->type));
+    return bad_input("{} is not a legal value of the specialization constant {} of '{}'{}, which is {}.",
+                     to_text(value), id, shown(kernel.name),
+                     found->name.empty() ? "" : fmt::format(" ({})", shown(found->name)), to_string(found->type));
 }
 
 Result<void> check_workgroup(const CompiledKernel& kernel, std::span<const SpecConstant> constants,

@@ -158,6 +158,9 @@ Result<Records> parse_csv_records(std::string_view text, std::string_view name, 
         YOLK_TRY(columns, read_heading(heading, name, options));
         for (const std::size_t column : columns->parameters) records.names.push_back(heading[column]);
     }
+    // KTT's says which columns are parameters.
+    if (options.parameters.empty() && columns && !columns->is_ktt)
+        YOLK_TRY_VOID(check_nothing_measured(records, name, "a CSV file"));
     return records;
 }
 

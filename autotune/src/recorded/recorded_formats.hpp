@@ -44,6 +44,11 @@ struct Objective {
 /// kInvalidCost where it is not finite, not above 0, or at least 1e19.
 [[nodiscard]] double cost_of(double number) noexcept;
 
+/// For `format`s that do not say which names are parameters ("a flat list"). A number that was measured beside the time
+/// and is taken for a parameter would tell a search the answer. Error (BadInput): a name or its values look measured.
+[[nodiscard]] Result<void> check_nothing_measured(const Records& records, std::string_view file,
+                                                  std::string_view format);
+
 [[nodiscard]] Result<Records> parse_json_records(std::string_view text, std::string_view name,
                                                  const RecordingOptions& options);
 [[nodiscard]] Result<Records> parse_csv_records(std::string_view text, std::string_view name,

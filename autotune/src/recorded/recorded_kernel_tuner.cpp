@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernel Tuner's caches, and flat lists.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cctype>
-#include <cmath>
-#include <set>
 
 #include "recorded_tree.hpp"
 #include "yolk/internal/autotune/surface.hpp"
@@ -61,50 +55,16 @@ Result<void> read_cache_space(const SortedJson& file, const RecordPlace& head, R
     return {};
 }
 
-bool names_a_measurement(std::string name) {
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    if (name.find('/') != std::string::npos) return true;
-    constexpr std::string_view kEnds[] = {"time",        "times",     "energy",    "power",     "freq",
-                                          "temperature", "registers", "flops",     "score",     "cost",
-                                          "bandwidth",   "occupancy", "duration",  "loss",      "error",
-                                          "status",      "result",    "timestamp", "throughput"};
-    return std::ranges::any_of(kEnds, [&name](std::string_view end) { return name.ends_with(end); });
-}
-
-/// Whether what a flat list has under this name may have been measured, by its name or by its values: parameters have
-/// whole numbers or words, and few of them.
-bool may_be_measured(const SortedJson& file, const std::string& name) {
-    constexpr std::size_t kFew = 8;
-    if (names_a_measurement(name)) return true;
-    std::set<Value> different;
-    for (const SortedJson& entry : file) {
-        const SortedJson* const value = member(entry, name);
-        if (value == nullptr) continue;
-        different.insert(recorded_value(*value));
-        if (value->is_number_float() && value->get<double>() != std::floor(value->get<double>())) return true;
-    }
-    return different.size() > kFew && different.size() * 2 > file.size();
-}
-
-/// A number that was measured beside the time and is taken for a parameter would tell a search the answer.
-Result<std::vector<std::string>> flat_parameters(const SortedJson& file, std::string_view name,
-                                                 const Objective& objective, const RecordingOptions& options) {
+/// The names of the first entry, but for the objective's, unless the options name them.
+std::vector<std::string> flat_parameters(const SortedJson& file, const Objective& objective,
+                                         const RecordingOptions& options) {
     if (!options.parameters.empty()) return options.parameters;
     std::vector<std::string> names;
     if (file.empty() || !file.front().is_object()) return names;
     for (const auto& [key, value] : file.front().items()) {
         if (key != objective.name && key != "__error__") names.push_back(key);
     }
-    std::vector<std::string> doubtful;
-    std::ranges::copy_if(names, std::back_inserter(doubtful),
-                         [&file](const std::string& each) { return may_be_measured(file, each); });
-    if (doubtful.empty()) return names;
-    std::erase_if(names, [&](const std::string& each) { return std::ranges::find(doubtful, each) != doubtful.end(); });
-    return bad_input(
-        "{} is a flat list, which does not say what its parameters are; {} may have been measured, and would tell a "
-        "search the answer. Name all parameters: --parameters {}.",
-        name, shown(fmt::format("{}", fmt::join(doubtful, ", "))),
-        names.empty() ? "NAMES..." : shown(fmt::format("{}", fmt::join(names, " "))));
+    return names;
 }
 
 }  // namespace
@@ -142,7 +102,7 @@ Result<Records> parse_flat(const SortedJson& file, std::string_view name, const 
         YOLK_TRY(objective, objective_of(options.objective, name));
     }
     Records records;
-    YOLK_TRY(records.names, flat_parameters(file, name, objective, options));
+    records.names = flat_parameters(file, objective, options);
     std::size_t number = 0;
     for (const SortedJson& entry : file) {
         const RecordPlace place{name, fmt::format("entry {}", number++)};
@@ -158,6 +118,7 @@ Result<Records> parse_flat(const SortedJson& file, std::string_view name, const 
             }
         }
     }
+    if (options.parameters.empty()) YOLK_TRY_VOID(check_nothing_measured(records, name, "a flat list"));
     return records;
 }
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "recorded_formats.hpp"
 #include "yolk/internal/autotune/surface.hpp"
@@ -38,7 +42,44 @@ std::optional<bool> more_is_better(std::string_view given) {
     return std::nullopt;
 }
 
+bool names_a_measurement(std::string_view given) {
+    const std::string name = lower(given);
+    if (name.find('/') != std::string::npos) return true;
+    constexpr std::string_view kEnds[] = {"time",        "times",     "energy",    "power",     "freq",
+                                          "temperature", "registers", "flops",     "score",     "cost",
+                                          "bandwidth",   "occupancy", "duration",  "loss",      "error",
+                                          "status",      "result",    "timestamp", "throughput"};
+    return std::ranges::any_of(kEnds, [&name](std::string_view end) { return name.ends_with(end); });
+}
+
+/// Parameters have whole numbers or words, and few of them; a parameter that is the only one has as many as there are
+/// rows.
+bool may_be_measured(const Records& records, std::size_t column) {
+    constexpr std::size_t kFew = 8;
+    if (names_a_measurement(records.names[column])) return true;
+    std::set<Value> different;
+    for (const std::vector<Value>& row : records.rows) {
+        different.insert(row[column]);
+        const double* const number = std::get_if<double>(&row[column]);
+        if (number != nullptr && *number != std::floor(*number)) return true;
+    }
+    return records.names.size() > 1 && different.size() > kFew && different.size() * 2 > records.rows.size();
+}
+
 }  // namespace
+
+Result<void> check_nothing_measured(const Records& records, std::string_view file, std::string_view format) {
+    std::vector<std::string> doubtful;
+    std::vector<std::string> parameters;
+    for (std::size_t column = 0; column < records.names.size(); ++column)
+        (may_be_measured(records, column) ? doubtful : parameters).push_back(records.names[column]);
+    if (doubtful.empty()) return {};
+    return bad_input(
+        "{} is {}, which does not say what its parameters are; {} may have been measured, and would tell a search the "
+        "answer. Name all parameters: --parameters {}.",
+        file, format, shown(fmt::format("{}", fmt::join(doubtful, ", "))),
+        parameters.empty() ? "NAMES..." : shown(fmt::format("{}", fmt::join(parameters, " "))));
+}
 
 double cost_of(double number) noexcept {
     return std::isfinite(number) && number > 0.0 && number < kFailed ? number : kInvalidCost;

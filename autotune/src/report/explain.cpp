@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-#include "yolk/internal/autotune/live_surface.hpp"
 #include "yolk/internal/autotune/portfolio.hpp"
 #include "yolk/internal/autotune/user_kernel.hpp"
 #include "yolk/internal/context/architecture.hpp"
 #include "yolk/internal/oracle/named_problem.hpp"
+#include "yolk/internal/oracle/untuned.hpp"
 #include "yolk/internal/runtime/probe.hpp"
 
 namespace yolk::autotune {
@@ -120,7 +120,7 @@ Result<ShapeQuestion> shape_question(const Device& device, std::string_view text
     YOLK_TRY_VOID(probe(device));
     TuningSpace space = problem->space(device.usable_info());
     TuningKey key = tuning_key(device.info(), space);
-    YOLK_TRY(Configuration untuned, untuned_configuration(device, *problem));
+    YOLK_TRY(Configuration untuned, oracle::untuned_configuration(device, *problem));
     return ShapeQuestion{std::move(space), std::move(key), std::move(untuned)};
 }
 

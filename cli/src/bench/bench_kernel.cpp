@@ -22,6 +22,7 @@
 #include "yolk/internal/oracle/family.hpp"
 #include "yolk/internal/oracle/named_problem.hpp"
 #include "yolk/internal/oracle/problem_memory.hpp"
+#include "yolk/internal/oracle/untuned.hpp"
 #include "yolk/json.hpp"
 #include "yolk/limits.hpp"
 #include "yolk/log.hpp"
@@ -199,7 +200,7 @@ Result<int> run_kernel(const KernelBenchFlags& flags) {
     std::vector<Configuration> configurations =
         choose_configurations(space, conditions, {.all = flags.all, .count = flags.configurations, .seed = flags.seed});
     if (configurations.empty()) return bad_input("No configuration of the space matches --where.");
-    const Configuration fallback = problem->default_configuration(device.info());
+    YOLK_TRY(const Configuration fallback, oracle::untuned_configuration(device, *problem));
     std::erase(configurations, fallback);
     configurations.insert(configurations.begin(), fallback);
     YOLK_TRY_VOID(oracle::check_memory(*problem, device.info()));

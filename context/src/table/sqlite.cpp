@@ -24,8 +24,12 @@ const SqliteLibrary& sqlite() noexcept { return SqliteLibrary::get(); }
 
 Error sqlite_error(sqlite3* database, int code, std::string_view what) {
     const char* const path = database != nullptr ? sqlite().db_filename(database, "main") : nullptr;
-    return io_error(fmt::format("The tuning table '{}' cannot {}: {}.", path != nullptr ? path : "", what,
-                                database != nullptr ? sqlite().errmsg(database) : sqlite().errstr(code)),
+    return io_error(fmt::format("The tuning table '{}' cannot {}: {}.{}", shown(path != nullptr ? path : ""), what,
+                                database != nullptr ? sqlite().errmsg(database) : sqlite().errstr(code),
+                                says_read_only(code)
+                                    ? " Where its folder may only be read, nothing is tuned; name another place in "
+                                      "$YOLK_TABLE."
+                                    : ""),
                     code);
 }
 

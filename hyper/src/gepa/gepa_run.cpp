@@ -250,6 +250,7 @@ Result<void> GepaRun::begin() {
     already_ = objective_->cost();
     YOLK_TRY(const bool resumed, resume());
     succeeded_ = resumed;  // a checkpoint is written after the first success
+    reflected_ = state_.candidates.size() > 1;
     if (resumed) return {};
     warn_of_one_proposal(options_, *objective_);
     return score_start();
@@ -327,7 +328,7 @@ Result<void> GepaRun::finish(TextStep step) {
     stopped_by_caller_ = !objective_->report(step);
     if (state_.failed < options_.failed_reflections) return {};
     return failed_work(
-        "{} reflections in a row had no answer, the last one: {} What was found so far is kept where there is "
+        "{} reflections in a row gave no new text, the last one: {} What was found so far is kept where there is "
         "a checkpoint.",
         state_.failed, step.why);
 }

@@ -74,6 +74,7 @@ class GepaRun {
     std::optional<LineLog> log_;
     bool stopped_by_caller_ = false;
     bool succeeded_ = false;                              ///< an example, ever
+    bool reflected_ = false;                              ///< a reply with a text that fits, ever
     bool succeeded_now_ = false, evaluated_now_ = false;  ///< in this iteration
     std::uint32_t failed_iterations_ = 0;                 ///< in a row, without a success
     std::optional<std::string> first_failure_{};

@@ -124,12 +124,14 @@ Result<std::optional<Texts>> GepaRun::reflect(TextStep& step, std::span<const Te
         const Result<void> fits = text ? objective_->check(asked[i], *text) : Result<void>(text.error());
         if (!fits) {
             step.why = fmt::format("no new text for '{}': {}", asked[i], fits.error().message);
-            state_.failed = answers[i] ? 0 : state_.failed + 1;
+            // A text that is not in a reply, or does not fit, may be there the next time, if ever one was.
+            state_.failed = answers[i] && reflected_ ? 0 : state_.failed + 1;
             return Child(std::nullopt);
         }
         texts[asked[i]] = *text;
     }
     state_.failed = 0;
+    reflected_ = true;
     if (texts == before) {
         step.why = "the new text is the old one";
         return Child(std::nullopt);

@@ -18,6 +18,7 @@
 #include "yolk/internal/core/shape.hpp"
 #include "yolk/internal/oracle/families.hpp"
 #include "yolk/internal/oracle/problem_memory.hpp"
+#include "yolk/internal/oracle/untuned.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -234,15 +235,22 @@ class Runs {
     [[nodiscard]] std::string hash() const { return hasher_.hex(); }
 
    private:
-    [[nodiscard]] Result<void> run(const Configuration& configuration, bool is_default) {
+    [[nodiscard]] Result<void> run(Configuration configuration, bool is_default) {
         if (context_.progress)
             context_.progress({report_.kernel.c_str(), report_.runs, report_.runs_of_part, report_.failure_count});
+        if (is_default) {
+            YOLK_TRY(configuration, untuned_configuration(context_.device, *problem_));
+        }
         CheckReport found;
         for (const std::uint32_t poison : kPoisons) {
             const bool is_hashed = is_default && poison == kPoisons[0];
             Result<void> ran = run_once(context_, {*problem_, buffers_, expected_}, configuration, poison, found,
                                         is_hashed ? &hasher_ : nullptr);
             if (ran) continue;
+            if (!is_default && is_refusal(ran.error()) && is_beyond_heuristic()) {
+                --report_.runs_of_part;
+                return {};
+            }
             if (!context_.all_configurations) return std::move(ran).error();
             found.fail(ran.error().message);
             ended_ = !is_refusal(ran.error());
@@ -253,6 +261,13 @@ class Runs {
         ++report_.runs;
         met_.insert(configuration);
         return {};
+    }
+
+    /// Whether plans of the shape do without the heuristic: then the device may refuse drawn configurations, too.
+    [[nodiscard]] bool is_beyond_heuristic() const {
+        const Configuration heuristic = problem_->default_configuration(context_.device.info());
+        const Result<std::unique_ptr<PlannedProblem>> planned = problem_->plan(context_.device, heuristic);
+        return !planned && is_refusal(planned.error());
     }
 
     const CheckContext& context_;

@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -346,10 +347,12 @@ void bind_layers_and_texts(AtOnce<nb::module_> m) {
     m.def("length", &unary<&h::length>, nb::arg("list"));
     m.def(
         "item",
-        [](nb::handle list, nb::handle index) {
-            return h::item(traced_of(list), traced_of(index), std::nullopt, python_line());
+        [](nb::handle list, nb::handle index, nb::handle like) {
+            const std::optional<h::Value> example =
+                like.is_none() ? std::nullopt : std::optional(value_of(like, "like"));
+            return h::item(traced_of(list), traced_of(index), example, python_line());
         },
-        nb::arg("list"), nb::arg("index"));
+        nb::arg("list"), nb::arg("index"), nb::arg("like").none() = nb::none());
 }
 
 }  // namespace
@@ -362,15 +365,6 @@ h::Line python_line() {
     const std::scoped_lock lock(guard);
     const std::string& file = *files.insert(nb::cast<std::string>(at[0])).first;
     return {file.c_str(), nb::cast<std::uint32_t>(at[1])};
-}
-
-Traced traced_of(nb::handle object) {
-    if (nb::isinstance<Traced>(object)) {
-        const Traced& operand = nb::cast<const Traced&>(object);
-        check_operand(operand);
-        return operand;
-    }
-    return Traced(value_of(object, "The operand"));
 }
 
 void bind_traced(nb::module_& module) {

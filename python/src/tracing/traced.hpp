@@ -10,7 +10,8 @@ namespace yolk::python {
 
 /// The line of the Python program that calls, for messages. Needs the interpreter's lock.
 [[nodiscard]] hyper::Line python_line();
-/// A traced value as it is; anything else as a literal. Throws Raised if it cannot be a value.
+/// A traced value as it is, a list or a dict with traced values in it as equations that make it, anything else as a
+/// literal. Throws Raised if it cannot be a value.
 [[nodiscard]] hyper::Traced traced_of(nanobind::handle object);
 
 /// Raises yolk.Untraceable: "`what` a traced value is not possible: ... `instead`".

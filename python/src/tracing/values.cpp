@@ -20,22 +20,24 @@ Floats floats_of(nb::handle object, const std::string& what) {
     return nb::cast<Floats>(nb::module_::import_("yolk._trees").attr("as_float32")(object, what));
 }
 
-hyper::Value sequence_of(nb::handle object, const std::string& what) {
+hyper::Value value_at(nb::handle object, const std::string& what, std::size_t depth);
+
+hyper::Value sequence_of(nb::handle object, const std::string& what, std::size_t depth) {
     // Numbers, or rows of equally many numbers, are an array.
     const nb::object array = nb::module_::import_("yolk._trees").attr("array_or_none")(object);
     if (!array.is_none()) return tensor_of(array, what);
     hyper::List::Items items;
-    for (const nb::handle item : object) items.push_back(value_of(item, what));
+    for (const nb::handle item : object) items.push_back(value_at(item, what, depth));
     return unwrap(hyper::List::create(std::move(items)));
 }
 
-hyper::Value record_of(const nb::dict& fields, const std::string& what) {
+hyper::Value record_of(const nb::dict& fields, const std::string& what, std::size_t depth) {
     hyper::Record::Fields all;
     for (const auto& [key, value] : fields) {
         std::string name;
         if (!nb::try_cast(key, name))
             throw Raised(bad_input("{} has the key {}, which is no text.", what, nb::repr(key).c_str()));
-        all.emplace_back(name, value_of(value, what));
+        all.emplace_back(name, value_at(value, what, depth));
     }
     return unwrap(hyper::Record::create(std::move(all)));
 }
@@ -47,17 +49,8 @@ nb::object in_utf8(const std::string& text) {
     return nb::steal(read);
 }
 
-}  // namespace
-
-hyper::Tensor tensor_of(nb::handle object, const std::string& what) {
-    const Floats floats = floats_of(object, what);
-    std::vector<std::uint64_t> extents;
-    for (std::size_t i = 0; i < floats.ndim(); ++i) extents.push_back(floats.shape(i));
-    if (extents.empty()) extents.push_back(1);
-    return unwrap(hyper::Tensor::create(Shape(extents), {floats.data(), floats.data() + floats.size()}));
-}
-
-hyper::Value value_of(nb::handle object, const std::string& what) {
+/// `depth`: how many lists and dicts it is in. One that contains itself has no end.
+hyper::Value value_at(nb::handle object, const std::string& what, std::size_t depth) {
     PyObject* const raw = object.ptr();
     if (PyBool_Check(raw)) return raw == Py_True;
     if (PyUnicode_Check(raw)) return nb::cast<std::string>(object);
@@ -67,13 +60,34 @@ hyper::Value value_of(nb::handle object, const std::string& what) {
         if (nb::try_cast(object, integer)) return integer;
         throw Raised(bad_input("{} is {}, which does not fit into 64 bits.", what, nb::repr(object).c_str()));
     }
-    if (PyDict_Check(raw)) return record_of(nb::borrow<nb::dict>(object), what);
-    if (PyList_Check(raw) || PyTuple_Check(raw)) return sequence_of(object, what);
+    if (PyDict_Check(raw) || PyList_Check(raw) || PyTuple_Check(raw)) {
+        check_depth(what, depth);
+        if (PyDict_Check(raw)) return record_of(nb::borrow<nb::dict>(object), what, depth + 1);
+        return sequence_of(object, what, depth + 1);
+    }
     if (object.is_none())
         throw Raised(
             bad_input("{} is None; an array, a text, a number, a truth value, a dict or a list is needed.", what));
     return tensor_of(object, what);
 }
+
+}  // namespace
+
+void check_depth(const std::string& what, std::size_t depth) {
+    if (depth < hyper::kMostValueDepth) return;
+    throw Raised(
+        bad_input("{} nests lists and dicts more than {} deep, or contains itself.", what, hyper::kMostValueDepth));
+}
+
+hyper::Tensor tensor_of(nb::handle object, const std::string& what) {
+    const Floats floats = floats_of(object, what);
+    std::vector<std::uint64_t> extents;
+    for (std::size_t i = 0; i < floats.ndim(); ++i) extents.push_back(floats.shape(i));
+    if (extents.empty()) extents.push_back(1);
+    return unwrap(hyper::Tensor::create(Shape(extents), {floats.data(), floats.data() + floats.size()}));
+}
+
+hyper::Value value_of(nb::handle object, const std::string& what) { return value_at(object, what, 0); }
 
 nb::object python_of(const hyper::Tensor& tensor) {
     const std::span<const std::uint64_t> extents = tensor.shape().extents();

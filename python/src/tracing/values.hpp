@@ -17,6 +17,8 @@ namespace yolk::python {
 /// all here do.
 [[nodiscard]] hyper::Value value_of(nanobind::handle object, const std::string& what);
 [[nodiscard]] hyper::Tensor tensor_of(nanobind::handle object, const std::string& what);
+/// Throws Raised (BadInput) if a list or a dict inside `depth` others is inside too many.
+void check_depth(const std::string& what, std::size_t depth);
 [[nodiscard]] nanobind::object python_of(const hyper::Value& value);
 [[nodiscard]] nanobind::object python_of(const hyper::Tensor& tensor);
 

@@ -213,8 +213,8 @@ def trace(function: Callable[..., Any], *values: Any, **named: Any) -> Graph:
         graph([1.0, 2.0, 3.0], weights)
 
     The function may call hyperfunctions (their first values become `graph.parameters`), host functions, and functions
-    of `yolk.custom`; arguments with a default that are not given keep it. It returns a traced value, or a tuple, list or
-    dict of them. Raises BadInput for what is no such function, and what the function raises.
+    of `yolk.custom`; arguments with a default that are not given keep it. Host functions are not called: each has its
+    `stand_in` for a result, or else a number. It returns a traced value, or a tuple, list or dict of them. Raises BadInput for what is no such function, and what the function raises.
     """
     if not callable(function) or inspect.iscoroutinefunction(function):
         raise BadInput(f"trace: {function!r} is no function of traced values.")

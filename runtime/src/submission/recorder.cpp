@@ -159,6 +159,14 @@ void dispatch_part(Recorder& recorder, const Binding& binding, std::span<const s
     ++into.dispatches;
 }
 
+void dispatch_no_workgroup(Recorder& recorder, const Binding& binding, std::span<const std::byte> params) noexcept {
+    Recorder::Impl& into = *recorder.impl();
+    if (!into.recording("a dispatch") || checked_pipeline(into, binding, params) == nullptr) return;
+    bind_all(into, binding, params);
+    into.context().vk.vkCmdDispatch(into.commands, 0, 0, 0);
+    ++into.dispatches;
+}
+
 void Recorder::barrier(Barrier barrier) noexcept {
     if (!impl_->recording("a barrier")) return;
     const BarrierMasks masks = masks_of(barrier);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,5 +79,9 @@ struct Recorder::Impl {
     /// Sees what was submitted before, by any dispatcher of the device.
     void order_after_earlier_submissions() noexcept;
 };
+
+/// Records a dispatch of no workgroups. lavapipe puts most of its compilation off to the first dispatch, and compiles
+/// for this one, too.
+void dispatch_no_workgroup(Recorder& recorder, const Binding& binding, std::span<const std::byte> params) noexcept;
 
 }  // namespace yolk

@@ -45,10 +45,6 @@ struct LiveOptions {
     std::function<Result<void>()> after{};
 };
 
-/// What an untuned plan takes: the heuristic's configuration, or the nearest one that can be planned; the heuristic's
-/// where none can. Error (DeviceLost).
-[[nodiscard]] Result<Configuration> untuned_configuration(const Device& device, const oracle::Problem& problem);
-
 /// What came of one candidate.
 struct LiveMeasurement {
     std::vector<double> milliseconds{};  ///< samples; empty where it failed

@@ -14,9 +14,10 @@
 namespace yolk {
 
 /// Call it before Device::pipeline() of a module that a user wrote. On a driver of the processor a worker makes the
-/// pipeline, once in a process and, with a folder of the pipeline cache, once for all processes, for each module, its
-/// constants and the driver; elsewhere nothing happens, and in a worker neither. Errors: Driver where the driver's
-/// compiler ended the worker or passed its limits, else what Device::pipeline() says there, or what call_worker() does.
+/// pipeline and has it compiled to its end, once in a process and, with a folder of the pipeline cache, once for all
+/// processes, for each module, its constants and the driver; elsewhere nothing happens, and in a worker neither.
+/// Errors: Driver where the driver's compiler ended the worker or passed its limits, else what Device::pipeline() says
+/// there, or what call_worker() does.
 [[nodiscard]] Result<void> try_foreign_pipeline(const Device& device, const KernelModule& kernel,
                                                 std::span<const SpecConstant> constants);
 

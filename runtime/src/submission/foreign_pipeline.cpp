@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "device_impl.hpp"
+#include "recorder_impl.hpp"
+#include "yolk/dispatcher.hpp"
 #include "yolk/internal/core/file.hpp"
 #include "yolk/internal/core/hash.hpp"
 #include "yolk/internal/core/memory.hpp"
@@ -104,6 +106,21 @@ std::string key_of(const WorkerMessage& request, const std::string& driver) {
     return hasher.hex();
 }
 
+/// With buffers of no use, because nothing runs. The worker's limit on processor time is the only one on the wait.
+Result<void> make_and_dispatch(const Device& device, const KernelModule& kernel,
+                               std::span<const SpecConstant> constants) {
+    YOLK_TRY(const PipelineHandle made, device.pipeline(kernel, constants));
+    YOLK_TRY(const Buffer buffer, device.create_buffer({.size_bytes = kViewAlignment, .label = "first dispatch"}));
+    const std::vector<BufferView> views(kernel.binding_count, buffer);
+    YOLK_TRY(const Binding binding, device.bind(made, views));
+    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device, {.hang_limit = kCompilerTime}));
+    YOLK_TRY(Recorder recorder, Recorder::create(device, {.label = "first dispatch"}));
+    const std::vector<std::byte> params(kernel.params_bytes);
+    recorder.begin();
+    dispatch_no_workgroup(recorder, binding, params);
+    return dispatcher.run(recorder);
+}
+
 }  // namespace
 
 Result<void> try_foreign_pipeline(const Device& device, const KernelModule& kernel,
@@ -165,7 +182,7 @@ Result<WorkerMessage> pipeline_task(WorkerCall& call) {
                                     shown(request[kDeviceName])),
                         0);
     YOLK_TRY(const Device device, Device::create(instance, found->index));
-    YOLK_TRY([[maybe_unused]] const PipelineHandle made, device.pipeline(kernel, constants));
+    YOLK_TRY_VOID(make_and_dispatch(device, kernel, constants));
     return WorkerMessage{"made"};
 }
 
