@@ -19,6 +19,7 @@
 #include "training/bytes.hpp"
 #include "training/encoder.hpp"
 #include "training/evolution.hpp"
+#include "training/finetuning.hpp"
 #include "training/learning.hpp"
 #include "training/training.hpp"
 
@@ -37,6 +38,7 @@ NB_MODULE(_core, module) {
     yolk::python::bind_learning(module);
     yolk::python::bind_bytes(module);
     yolk::python::bind_encoder(module);
+    yolk::python::bind_finetuning(module);
     yolk::python::bind_evolution(module);
     yolk::python::bind_traced(module);
     yolk::python::bind_functions(module);

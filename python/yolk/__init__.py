@@ -17,6 +17,7 @@ from ._bytes import BytesRun, sample
 from ._devices import devices
 from ._encoder import Encoder
 from ._evolution import Evolution, Members
+from ._finetuning import TunedEncoder, finetune
 from ._graphs.custom import Custom, custom
 from ._graphs.graph import Graph, Walk, trace
 from ._graphs.transforms import (Collected, as_call, batch, collect, dce, fold, folded_outputs, inject, inline_calls,
@@ -42,9 +43,9 @@ __all__ = [
     "Array", "BadInput", "BytesRun", "Cancelled", "Collected", "Custom", "Device", "DeviceLost", "DriverError",
     "Encoder", "Equation", "Error", "Evolution", "Failed", "FileError", "Graph",
     "History", "Hyperfunction", "KernelTuning", "LearnedRun", "Matrix", "Members", "Memo", "Metric", "Model",
-    "OutOfMemory", "Outcome", "Policy", "Run", "System", "Text", "Traced", "Unsupported", "Untraceable", "Vector",
-    "Walk", "__version__", "array", "as_call", "batch", "check", "collect", "custom", "dce", "devices",
-    "environments", "errors", "evaluate", "fold", "folded_outputs", "from_torch", "gepa", "host_function",
+    "OutOfMemory", "Outcome", "Policy", "Run", "System", "Text", "Traced", "TunedEncoder", "Unsupported", "Untraceable",
+    "Vector", "Walk", "__version__", "array", "as_call", "batch", "check", "collect", "custom", "dce", "devices",
+    "environments", "errors", "evaluate", "finetune", "fold", "folded_outputs", "from_torch", "gepa", "host_function",
     "hyperfunction", "inject", "inline_calls", "knob", "memoize", "metric", "metrics", "model_call", "models",
     "operations", "ops", "pullback", "pushforward", "read_data", "replay", "sample", "sched", "trace", "train",
     "tune_kernel", "weighted", "with_static_inputs",

@@ -34,16 +34,18 @@ class Encoder(OnDevice):
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, device: Any = None, tuning: bool = True,
-                 determinism: str = "fast", batch: int = 32) -> None:
+                 determinism: str = "fast", batch: int = 32, adapter: str | os.PathLike[str] | None = None) -> None:
         """Reads config.json, model.safetensors and tokenizer.json in a folder of Hugging Face's layout.
 
         device       index, UUID or part of the name; None: the best one
         determinism  "fast", or "exact": the same bits on every device
         batch        texts that are evaluated together
+        adapter      folder of a LORA adapter for the model, as PyPI's `peft` and `yolk.finetune` save it
 
         Raises BadInput or Unsupported for a folder that is no such model; the message names file and tensor.
         """
-        self._opened = _core.OpenedEncoder.open(os.fspath(folder), device, tuning, determinism, batch)
+        self._opened = _core.OpenedEncoder.open(os.fspath(folder), device, tuning, determinism, batch,
+                                                 "" if adapter is None else os.fspath(adapter))
         self._chosen = Chosen(device)
         self.folder = os.fspath(folder)
         self.config: dict[str, Any] = self._opened.config()

@@ -95,10 +95,9 @@ void print_learned(const tasks::Configuration& configuration, const tasks::Learn
         print_line("to continue, run the same command with --resume");
 }
 
-/// This rank's devices, opened after all ranks know that the settings of each are good.
-Result<std::vector<Device>> devices_to_learn_on(const Result<tasks::Configuration>& configuration,
-                                                const LearnFlags& flags) {
-    const Result<void> good = configuration ? Result<void>() : Result<void>(configuration.error());
+}  // namespace
+
+Result<std::vector<Device>> devices_to_learn_on(const Result<void>& good, const LearnFlags& flags) {
     if (ranks() == nullptr) {
         YOLK_TRY_VOID(good);
         return open_devices(flags.devices, flags.common);
@@ -107,8 +106,8 @@ Result<std::vector<Device>> devices_to_learn_on(const Result<tasks::Configuratio
     return open_devices_of_rank(flags.devices, flags.common, *ranks());
 }
 
-Result<evolve::Devices> pool_of(const std::vector<Device>& devices, const tasks::LearnOptions& options,
-                                const LearnFlags& flags) {
+Result<evolve::Devices> devices_of_run(const std::vector<Device>& devices, Determinism determinism, std::uint64_t seed,
+                                       const LearnFlags& flags) {
     const bool audits_alone = flags.devices == "all";
     evolve::Devices all(devices);
     if (devices.size() > 1 || flags.audit > 0.0) {
@@ -116,15 +115,13 @@ Result<evolve::Devices> pool_of(const std::vector<Device>& devices, const tasks:
             return bad_input("--audit {} needs a second device to evaluate members again; --devices gives only {}.",
                              flags.audit, devices.front().info().name);
         }
-        YOLK_TRY(all, evolve::DevicePool::create(devices, {.determinism = options.evolution.determinism,
-                                                           .audit = flags.audit,
-                                                           .audits_alone = audits_alone,
-                                                           .seed = options.evolution.seed}));
+        YOLK_TRY(all,
+                 evolve::DevicePool::create(
+                     devices,
+                     {.determinism = determinism, .audit = flags.audit, .audits_alone = audits_alone, .seed = seed}));
     }
     return ranks() == nullptr ? all : all.with(*ranks());
 }
-
-}  // namespace
 
 Result<std::vector<tasks::Override>> overrides_of(const App& train, const std::vector<std::string>& sets) {
     std::vector<tasks::Override> overrides;
@@ -147,10 +144,12 @@ Result<std::vector<tasks::Override>> overrides_of(const App& train, const std::v
 }
 
 Result<int> run_learning(const Result<tasks::Configuration>& configuration, const LearnFlags& flags) {
-    YOLK_TRY(const std::vector<Device> devices, devices_to_learn_on(configuration, flags));
+    const Result<void> good = configuration ? Result<void>() : Result<void>(configuration.error());
+    YOLK_TRY(const std::vector<Device> devices, devices_to_learn_on(good, flags));
     tasks::LearnOptions options = configuration->learn;
     options.configuration = to_toml(*configuration);
-    YOLK_TRY(const evolve::Devices on, pool_of(devices, options, flags));
+    YOLK_TRY(const evolve::Devices on,
+             devices_of_run(devices, options.evolution.determinism, options.evolution.seed, flags));
     const RememberShapes remember(speaks_for_ranks() ? std::span(devices) : std::span<const Device>());
     const bool speaks = speaks_for_ranks();
     const bool human = speaks && !flags.common.json && !flags.common.quiet;

@@ -10,6 +10,7 @@
 
 #include "options.hpp"
 #include "yolk/configuration.hpp"
+#include "yolk/devices.hpp"
 
 namespace yolk::cli {
 
@@ -18,6 +19,12 @@ struct LearnFlags {
     double audit = 0.0;
     CommonFlags common;
 };
+
+/// This rank's devices, opened after all ranks know that the settings of each are `good`.
+[[nodiscard]] Result<std::vector<Device>> devices_to_learn_on(const Result<void>& good, const LearnFlags& flags);
+/// They as one, with the audits and the other ranks of the call.
+[[nodiscard]] Result<evolve::Devices> devices_of_run(const std::vector<Device>& devices, Determinism determinism,
+                                                     std::uint64_t seed, const LearnFlags& flags);
 
 /// What `train` is given beside its task: --set, and each flag that is a setting of yolk.toml.
 [[nodiscard]] Result<std::vector<tasks::Override>> overrides_of(const App& train, const std::vector<std::string>& sets);

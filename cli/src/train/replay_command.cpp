@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "example_systems.hpp"
+#include "finetune_command.hpp"
 #include "learn_run.hpp"
 #include "output.hpp"
 #include "replay_system.hpp"
 #include "select_device.hpp"
 #include "yolk/bytes.hpp"
+#include "yolk/finetune.hpp"
 #include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/train/replay.hpp"
 #include "yolk/json.hpp"
@@ -98,6 +100,9 @@ Result<int> run_replay(ReplayFlags flags) {
         return replay_policy(flags);
     }
     flags.log = found.file;
+    if (found.system == transformer::kTunedEncoder)
+        return replay_tuned(
+            {.log = flags.log, .out = flags.out, .generation = flags.wanted(), .on_host = flags.on_host}, flags.common);
     if (found.system == tasks::kLearnedSystem)
         return replay_learned(flags.log, flags.wanted(), flags.out, flags.common);
     const auto shipped = example_systems();

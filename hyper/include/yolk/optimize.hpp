@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,8 +30,9 @@ struct GenerationReport {
     double best = 0.0;
     double unperturbed = 0.0;  ///< reward of the unperturbed parameters before this generation's update
     std::optional<double> held_out{};
-    std::uint64_t metric_calls = 0;  ///< so far
-    std::uint32_t failed = 0;        ///< candidates of this generation that count as the worst
+    std::map<std::string, double> looked{};  ///< what OptimizeOptions::look found, where held_out is given
+    std::uint64_t metric_calls = 0;          ///< so far
+    std::uint32_t failed = 0;                ///< candidates of this generation that count as the worst
     /// Parameters that were left as they were since the last report, because a step would have made them, or their
     /// moments, not finite.
     std::uint64_t skipped_elements = 0;
@@ -123,6 +125,9 @@ struct OptimizeOptions {
     std::optional<GradientOptions> gradient{};
     std::span<const Example> held_out{};
     std::uint32_t held_out_every = 1;  ///< generations between two looks at them; 0: at the start and the end alone
+    /// Asked with each held-out reward of a generation, on rank 0: figures about the mean that was scored, in search
+    /// coordinates, for the report and the log. An error ends the search.
+    std::function<Result<std::map<std::string, double>>(std::span<const float> mean)> look{};
     std::filesystem::path log{};  ///< JSON lines: generations, and at the end calls and latencies per hyperfunction
     std::function<bool(const GenerationReport&)> on_generation{};  ///< false: stop there, the best so far kept
     Search* search = nullptr;                                      ///< nullptr: EGGROLL

@@ -100,9 +100,17 @@ class System {
     /// where the function is run (call, evaluate, trace). On by default; results and errors do not depend on it. Off
     /// for host functions whose effects must come in the order of the program (depends() orders two of them).
     void overlap_host_calls(bool overlaps) noexcept;
+    /// Traces for populations (evaluate_population, optimize) run the function on types alone, and compute only what
+    /// depends on no group that candidates change. For large networks, which the host would evaluate in seconds.
+    /// Reading a value, or steering by one, is an error then. call(), evaluate() and trace() compute all values as
+    /// ever.
+    void leave_values_out(bool leaves) noexcept;
 
     /// Runs the function once under the tracer. Errors: what stuck in it; they name the example by `index` where given.
     [[nodiscard]] Result<TracedExample> trace(const Example& example, std::optional<std::size_t> index = {});
+    /// The same for populations that change these groups: after leave_values_out() without what depends on them.
+    [[nodiscard]] Result<TracedExample> trace(const Example& example, std::optional<std::size_t> index,
+                                              std::span<const std::string> varying);
     /// Of each example. The function runs once for all examples whose inputs have the same types, where it reads no
     /// value past the tracer and calls no host function: its equations are the same then.
     /// `left_out` is asked once functions have registered, and names groups; values of what depends on them may be

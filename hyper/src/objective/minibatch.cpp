@@ -28,7 +28,8 @@ std::vector<std::uint32_t> draw_examples(std::uint64_t seed, std::uint32_t gener
 }
 
 Result<DrawnExamples> DrawnExamples::create(System& system, std::span<const Example> examples, std::uint32_t count,
-                                            std::uint64_t seed, const Scored& scored) {
+                                            std::uint64_t seed, const Scored& scored,
+                                            std::span<const std::string> varying) {
     YOLK_TRY_VOID(check_keys(examples));
     DrawnExamples made;
     made.examples_ = examples;
@@ -43,7 +44,7 @@ Result<DrawnExamples> DrawnExamples::create(System& system, std::span<const Exam
             made.origins_.push_back({.trace = found->second, .is_own = false});
             continue;
         }
-        YOLK_TRY(TracedExample traced, system.trace(examples[i], i));
+        YOLK_TRY(TracedExample traced, system.trace(examples[i], i, varying));
         if (scored) {
             YOLK_TRY(traced, scored(std::move(traced), examples[i].expected));
         }
@@ -109,8 +110,10 @@ Result<void> SystemObjective::trace_training(std::span<const Example> examples) 
             return scored_example(traced, *metric_, expected, varying);
         };
     }
+    const std::vector<std::string> known =
+        searched_groups().value_or(std::vector<std::string>());  // none before the function has run
     YOLK_TRY(drawn_, DrawnExamples::create(*system_, examples, options_.examples_per_generation,
-                                           options_.evolution.seed, scored));
+                                           options_.evolution.seed, scored, known));
     return {};
 }
 

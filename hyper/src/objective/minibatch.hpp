@@ -27,8 +27,10 @@ class DrawnExamples {
     using Scored = std::function<Result<TracedExample>(TracedExample traced, const Value& expected)>;
     /// Runs the function where it must. The examples must outlive it. `scored` may be empty. Errors:
     /// System::trace_all's.
+    /// `varying` are the groups that are searched, as far as the system knows them before it runs.
     [[nodiscard]] static Result<DrawnExamples> create(System& system, std::span<const Example> examples,
-                                                      std::uint32_t count, std::uint64_t seed, const Scored& scored);
+                                                      std::uint32_t count, std::uint64_t seed, const Scored& scored,
+                                                      std::span<const std::string> varying);
     [[nodiscard]] std::span<const TracedExample> traces() const noexcept { return traces_; }
     [[nodiscard]] std::size_t structures() const noexcept { return structures_; }
     /// The examples of a generation, those of one structure behind each other, and what is expected of them. Whether

@@ -165,6 +165,7 @@ bool SystemObjective::tell(const GenerationReport& report, HeldOut held_out) {
             YOLK_TRY(told.held_out, held_out());
         }
         scored_.reset();
+        told.looked = std::exchange(looked_, {});
         told.shares = std::exchange(generation_shares_, {});
         count_ranks(told);
         outcome_.history.push_back(told);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -156,6 +157,9 @@ class SystemObjective {
     [[nodiscard]] bool held_out_due(std::uint32_t generation) const noexcept;
     [[nodiscard]] Result<std::optional<double>> held_out_reward(std::span<const float> coordinates);
     [[nodiscard]] Result<std::optional<double>> held_out_reward(const Perturbations& around);
+    /// OptimizeOptions::look, for the report that is next.
+    [[nodiscard]] Result<void> look_at(std::span<const float> mean);
+    [[nodiscard]] Result<void> look_at(const Perturbations& around);
     template <class HeldOut>
     [[nodiscard]] bool tell(const GenerationReport& report, HeldOut held_out);
     void find_host_rows();
@@ -234,6 +238,7 @@ class SystemObjective {
     std::optional<double> best_held_out_;            ///< of the mean that is kept, where generations draw examples
     std::optional<std::optional<double>>
         scored_;  ///< held-out reward of this generation's mean, where it is known already
+    std::map<std::string, double> looked_;
     std::optional<LineLog> log_;
     std::optional<evolve::RunLogWriter> run_log_;
     std::optional<Error> report_error_;  ///< report() has no way to tell; run() does

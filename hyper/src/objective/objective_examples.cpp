@@ -2,6 +2,7 @@
 // A search's examples: traced, and the rewards on those that it does not learn from.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "objective.hpp"
@@ -63,7 +64,30 @@ Result<std::optional<double>> SystemObjective::held_out_reward(const Perturbatio
     count_shares(outputs.pooled);
     YOLK_TRY(const PopulationEvaluation evaluation,
              score_population(std::move(outputs), held_out_->expected, *metric_));
+    YOLK_TRY_VOID(look_at(around));
     return std::optional(evaluation.rewards.front());
+}
+
+Result<void> SystemObjective::look_at(std::span<const float> mean) {
+    if (!options_.look) return {};
+    YOLK_TRY(looked_, options_.look(mean));
+    return {};
+}
+
+Result<void> SystemObjective::look_at(const Perturbations& around) {
+    if (!options_.look) return {};
+    std::vector<float> mean(around.mean.begin(), around.mean.end());
+    if (!around.device_mean.empty()) {
+        const BufferView on_device = around.device_mean.part(0, around.table.size_bytes());
+        YOLK_TRY_VOID(dispatcher_->download(on_device, std::as_writable_bytes(std::span(mean))));
+        for (const ParameterId row : host_rows_) {  // the device's may be outside their bounds
+            const ParameterDesc& desc = around.table.parameters()[row.value];
+            const std::span<const float> values =
+                around.mean.subspan(around.table.offset(row), std::size_t{desc.rows} * desc.columns);
+            std::ranges::copy(values, mean.begin() + around.table.offset(row));
+        }
+    }
+    return look_at(mean);
 }
 
 }  // namespace yolk::hyper

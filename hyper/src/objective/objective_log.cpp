@@ -88,6 +88,7 @@ Json to_json(const GenerationReport& report) {
               {"learning_rate", report.learning_rate},
               {"seconds", report.seconds}};
     if (report.held_out) json["held_out"] = *report.held_out;
+    for (const auto& [name, value] : report.looked) json[name] = value;
     if (report.skipped_elements > 0) json["skipped_elements"] = report.skipped_elements;
     if (report.model_calls > 0) {
         json["model_calls"] = report.model_calls;

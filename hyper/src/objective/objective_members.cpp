@@ -153,6 +153,7 @@ Result<void> SystemObjective::take(std::uint32_t generation, std::uint32_t faile
     const evolve::MeanScores mean = run.mean();
     failed_in_generation_ += failed + (std::isfinite(mean.scores[0]) ? 0U : 1U);
     const std::optional<double> held_out = scores_held_out_ ? std::optional(mean.scores[1]) : std::nullopt;
+    if (held_out) YOLK_TRY_VOID(look_at(mean.parameters));
     bool keeps = true;
     if (draws()) {
         YOLK_TRY(keeps, is_to_keep([&] { return Result<std::optional<double>>(held_out); }, mean.scores[0]));

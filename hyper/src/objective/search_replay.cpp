@@ -39,7 +39,9 @@ Result<LoggedSearch> logged_search(System& system, std::span<const Example> exam
         return bad_input("{} is of the system '{}'; this one is '{}'.", what, shown(name), shown(system.name()));
     LoggedSearch search;
     YOLK_TRY(search.options, evolve::options_of(settings));
-    YOLK_TRY([[maybe_unused]] const std::vector<TracedExample> traces, system.trace_all(examples));  // registers groups
+    const System::LeftOut values = [&] { return Result(optimized_groups(system.parameters())); };
+    YOLK_TRY([[maybe_unused]] const std::vector<TracedExample> traces,
+             system.trace_all(examples, values));  // registers
     YOLK_TRY(search.set, working_set(system.parameters(), search.options));
     YOLK_TRY(search.space, search_space(search.set));
     YOLK_TRY(const std::string start, evolve::state_hash(search.space.mean, {}, 0));

@@ -13,6 +13,7 @@
 #include "equations.hpp"
 #include "example_view.hpp"
 #include "models_in_force.hpp"
+#include "outputs.hpp"
 #include "pending_calls.hpp"
 #include "refresh.hpp"
 #include "system_impl.hpp"
@@ -191,6 +192,7 @@ HostPool& System::Impl::host_pool() {
 }
 HostPool& System::pool() { return impl_->host_pool(); }
 void System::overlap_host_calls(bool overlaps) noexcept { impl_->overlaps = overlaps; }
+void System::leave_values_out(bool leaves) noexcept { impl_->leaves_values_out = leaves; }
 
 std::shared_ptr<PendingCalls> System::Impl::pending_calls() {
     if (is_dry || !overlaps) return nullptr;
@@ -243,10 +245,45 @@ Result<TracedExample> System::Impl::finish(const Begun& begun) {
     return traced;
 }
 
+Result<TracedExample> System::Impl::trace_types(const Example& example, std::optional<std::size_t> index,
+                                                std::span<const std::string> varying) {
+    const std::string doing =
+        fmt::format("running system '{}' on {}", name, index ? fmt::format("example {}", *index) : "the example");
+    if (!body) return bad_input("System '{}' has no function.", name);
+    const auto tracer =
+        Tracer::create_body(name, nullptr, [this](const AnyHyperfunction& function) { return value_for(function); });
+    Inputs inputs;
+    inputs.tracer_ = tracer;
+    for (const auto& [key, value] : example.inputs) inputs.values_.emplace(key, tracer->input(key, value));
+    ++function_runs;
+    const auto output = caught([] { return "Its function"; },
+                               [&]() -> Result<Traced> {
+                                   const Tracer::Scope scope(tracer);
+                                   return body(inputs);
+                               });
+    if (!output) tracer->stick(output.error());
+    const Traced made = output ? *output : Traced(0.0);
+    auto traced = tracer->finish_body(std::span(&made, 1));
+    if (!traced) return std::move(traced).error().while_doing(doing);
+    TracedExample result{.graph = std::move(traced->graph), .values = {}};
+    result.values.resize(result.graph.variables.size());
+    dissolve_pack(result);
+    for (const GraphParameter& used : result.graph.parameters)
+        result.values[used.variable.value] = parameters.find(used.group)->value();
+    if (Result<void> fresh = population::refresh_valid(result, example.inputs, varying); !fresh)
+        return std::move(fresh).error().while_doing(doing);
+    return result;
+}
+
 Result<TracedExample> System::trace(const Example& example, std::optional<std::size_t> index) {
     const ModelScope models(in_force_with(impl_->models));
     YOLK_TRY(const Impl::Begun begun, impl_->begin(example, index, impl_->pending_calls()));
     return Impl::finish(begun);
+}
+
+Result<TracedExample> System::trace(const Example& example, std::optional<std::size_t> index,
+                                    std::span<const std::string> varying) {
+    return impl_->leaves_values_out ? impl_->trace_types(example, index, varying) : trace(example, index);
 }
 
 Result<std::vector<TracedExample>> System::trace_all(std::span<const Example> given, const LeftOut& left_out) {
@@ -273,6 +310,15 @@ Result<std::vector<TracedExample>> System::trace_all(std::span<const Example> gi
                 runs.push_back({.begun = {}, .done = std::move(again)});
                 continue;
             }  // otherwise the run says what is wrong, and where
+        }
+        if (impl_->leaves_values_out && left_out) {
+            if (!groups) {
+                YOLK_TRY(groups, left_out());
+            }
+            YOLK_TRY(TracedExample traced, impl_->trace_types(examples[i], i, *groups));
+            runs.push_back({.begun = {}, .done = std::move(traced)});
+            known.emplace(types, i);
+            continue;
         }
         YOLK_TRY(Impl::Begun run, impl_->begin(examples[i], i, calls));
         const bool failed = run.tracer->error().has_value();

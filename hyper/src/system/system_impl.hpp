@@ -51,6 +51,7 @@ struct System::Impl {
     std::atomic<std::uint64_t> function_runs = 0;
     std::mutex mutex{};              ///< of what several calls share: functions, parameters that register, warned, pool
     bool overlaps = true;            ///< host calls of a trace, and of several, run at the same time
+    bool leaves_values_out = false;  ///< of traces for populations
     bool is_dry = false;             ///< host functions are not called: their stand-ins are their results
     std::set<std::string> warned{};  ///< each warning is logged once, not for every example
     evolve::Devices devices{};
@@ -76,6 +77,9 @@ struct System::Impl {
     [[nodiscard]] Result<Begun> begin(const Example& example, std::optional<std::size_t> index,
                                       const std::shared_ptr<PendingCalls>& calls, bool keeps_calls = false);
     [[nodiscard]] static Result<TracedExample> finish(const Begun& begun);
+    /// A run on types alone; then values of what depends on none of these groups.
+    [[nodiscard]] Result<TracedExample> trace_types(const Example& example, std::optional<std::size_t> index,
+                                                    std::span<const std::string> varying);
     [[nodiscard]] HostPool& host_pool();
     /// For the host calls of a trace; null where they are made one after another.
     [[nodiscard]] std::shared_ptr<PendingCalls> pending_calls();

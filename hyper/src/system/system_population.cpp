@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <thread>
 
 #include "models_in_force.hpp"
@@ -129,6 +130,15 @@ PopulationEvaluation rewards_of_means(PopulationOutputs outputs, const Metric& m
     return evaluation;
 }
 
+/// That some candidate has values of.
+std::vector<std::string> groups_of(std::span<const Candidate> candidates) {
+    std::set<std::string> names;
+    for (const Candidate& candidate : candidates) {
+        for (const auto& [name, values] : candidate.values) names.insert(name);
+    }
+    return {names.begin(), names.end()};
+}
+
 }  // namespace
 
 Result<PopulationEvaluation> score_population(PopulationOutputs outputs, std::span<const Value> expected,
@@ -180,7 +190,8 @@ Result<PopulationEvaluation> System::evaluate_population(std::span<const Candida
                                                          const PopulationOptions& options) {
     if (candidates.empty()) return PopulationEvaluation{};
     const ModelScope models(in_force_with(impl_->models));
-    YOLK_TRY(std::vector<TracedExample> traces, trace_all(examples));
+    const LeftOut changed = [&] { return Result<std::vector<std::string>>(groups_of(candidates)); };
+    YOLK_TRY(std::vector<TracedExample> traces, trace_all(examples, impl_->leaves_values_out ? changed : LeftOut()));
     if (metric.on_device) {
         for (std::size_t i = 0; i < traces.size(); ++i) {
             auto scored = scored_example(traces[i], metric, examples[i].expected, std::span<const std::string>());

@@ -69,10 +69,11 @@ class OpenedEncoder {
 };
 
 OpenedEncoder* open_encoder(const std::string& folder, nb::handle device, bool tuning, const std::string& determinism,
-                            nb::handle batch) {
+                            nb::handle batch, const std::string& adapter) {
     const transformer::EncoderOptions options{
         .determinism = unwrap(parse_determinism(determinism)),
-        .batch = static_cast<std::uint32_t>(whole_number("batch", batch, UINT32_MAX))};
+        .batch = static_cast<std::uint32_t>(whole_number("batch", batch, UINT32_MAX)),
+        .adapter = adapter};
     const std::vector<Device> devices = open_devices(device, tuning);
     std::optional<Result<transformer::Encoder>> opened;
     {
@@ -87,7 +88,7 @@ OpenedEncoder* open_encoder(const std::string& folder, nb::handle device, bool t
 void bind_encoder(nb::module_& module) {
     nb::class_<OpenedEncoder>(module, "OpenedEncoder", "The encoder behind yolk.Encoder.")
         .def_static("open", &open_encoder, nb::rv_policy::take_ownership, nb::arg("folder"), nb::arg("device").none(),
-                    nb::arg("tuning"), nb::arg("determinism"), nb::arg("batch"))
+                    nb::arg("tuning"), nb::arg("determinism"), nb::arg("batch"), nb::arg("adapter"))
         .def("embed", &OpenedEncoder::embed, nb::arg("texts"))
         .def("tokens", &OpenedEncoder::tokens, nb::arg("text"))
         .def("config", &OpenedEncoder::config)

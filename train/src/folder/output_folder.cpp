@@ -69,8 +69,10 @@ std::filesystem::path log_path(const std::filesystem::path& folder) { return fol
 std::filesystem::path model_path(const std::filesystem::path& folder) { return folder / "model.safetensors"; }
 std::filesystem::path configuration_path(const std::filesystem::path& folder) { return folder / "yolk.toml"; }
 std::vector<std::filesystem::path> paths_of_run(const std::filesystem::path& folder) {
-    return {policy_path(folder), model_path(folder),   checkpoint_path(folder),
-            log_path(folder),    metrics_path(folder), configuration_path(folder)};
+    std::vector<std::filesystem::path> paths{policy_path(folder), model_path(folder),   checkpoint_path(folder),
+                                             log_path(folder),    metrics_path(folder), configuration_path(folder)};
+    for (const std::string_view name : kAdapterFiles) paths.push_back(folder / name);
+    return paths;
 }
 
 Result<std::optional<WriterLock>> lock_output_folder(const std::filesystem::path& folder) {

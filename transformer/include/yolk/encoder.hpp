@@ -40,6 +40,8 @@ struct EncoderOptions {
     /// Fast: within the tolerance that docs/transformers.md states. Exact: the same bits on every device.
     Determinism determinism = Determinism::Fast;
     std::uint32_t batch = 32;  ///< texts that are evaluated together, 1 to 1,024
+    /// Folder of a LORA adapter as PyPI's `peft` saves it, and finetune(): it is added to the weights. Empty: none.
+    std::filesystem::path adapter{};
 };
 
 /// One thread at a time. Movable.
@@ -48,7 +50,7 @@ class Encoder {
     /// Reads config.json, model.safetensors (fp32, fp16 or bf16; computed in fp32) and tokenizer.json. Of several
     /// devices the first is used. Errors: a model or a tokenizer of another kind; a tensor that is missing, unknown, or
     /// of another shape or dtype than config.json implies; a value that is not finite; a tokenizer of another model.
-    /// They name file and tensor.
+    /// They name file and tensor. Of an adapter: another kind, or one of another model.
     [[nodiscard]] static Result<Encoder> open(const std::filesystem::path& folder, const evolve::Devices& devices = {},
                                               const EncoderOptions& options = {});
 
@@ -56,8 +58,9 @@ class Encoder {
     /// Tensors of the file that an embedding does not need, such as those of a pooler.
     [[nodiscard]] std::span<const std::string> left_out() const noexcept;
 
-    /// The ids of a text, those that the model puts around it included; at most config().most_tokens. Error: not UTF-8.
-    [[nodiscard]] Result<std::vector<std::uint32_t>> tokens(std::string_view text) const;
+    /// The ids of a text, those that the model puts around it included; at most config().most_tokens, or `most` where
+    /// that is smaller and not 0. Errors: not UTF-8, no room for a token.
+    [[nodiscard]] Result<std::vector<std::uint32_t>> tokens(std::string_view text, std::uint32_t most = 0) const;
     /// [texts, width]: the mean of the last layer over a text's tokens. Any texts, the empty one included. Errors: a
     /// text that is not UTF-8, named by its index; an end that was asked for (stop.hpp); the driver's.
     [[nodiscard]] Result<std::vector<float>> embed(std::span<const std::string> texts);
@@ -65,6 +68,9 @@ class Encoder {
     /// The network as a system: inputs "ids" and "seen", [length] each; output [width]. Its groups are the file's
     /// tensors by name, and all of them may be searched: System::parameters().set_optimized() keeps one as it is.
     [[nodiscard]] Result<hyper::System> system() const;
+    /// The network over several texts of an example, such as a query and a document: inputs "NAME.ids" and "NAME.seen"
+    /// for each name; output [names * width], their embeddings in this order.
+    [[nodiscard]] Result<hyper::System> system(std::span<const std::string> names) const;
     /// A text as inputs of the system, padded to `length`; 0 is the text's own. Errors: tokens(), a length that is
     /// below the text's or above config().positions.
     [[nodiscard]] Result<hyper::Example> example(std::string_view text, std::uint32_t length = 0) const;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "adapter_file.hpp"
 #include "encoder_config.hpp"
 #include "encoder_graph.hpp"
 #include "encoder_weights.hpp"
@@ -56,6 +57,7 @@ struct Encoder::Impl {
     std::unique_ptr<Batch> batch{};  ///< the last one: each has a copy of the weights on the device
 
     Result<void> take_parameters();
+    Result<hyper::System> system_of(hyper::System::Function function) const;
     Result<void> prepare(std::uint32_t length, std::span<const Ids* const> texts);
     /// Embeddings of texts that fit `length`.
     Result<std::vector<float>> evaluate(std::uint32_t length, std::span<const Ids* const> texts);
@@ -117,6 +119,7 @@ Result<Encoder> Encoder::open(const std::filesystem::path& folder, const evolve:
         return bad_input("'{}' puts {} tokens around a text of at most {}.", shown(folder / "tokenizer.json"),
                          tokenizer.around(), config.most_tokens);
     YOLK_TRY(EncoderWeights weights, read_encoder_weights(folder, config));
+    if (!options.adapter.empty()) YOLK_TRY_VOID(add_adapter(options.adapter, weights));
     Owned<Impl> impl = std::make_unique<Impl>(Impl{.config = config,
                                                    .left_out = std::move(weights.left_out),
                                                    .tokenizer = std::move(tokenizer),
@@ -130,8 +133,12 @@ Result<Encoder> Encoder::open(const std::filesystem::path& folder, const evolve:
 const EncoderConfig& Encoder::config() const noexcept { return impl_->config; }
 std::span<const std::string> Encoder::left_out() const noexcept { return impl_->left_out; }
 
-Result<std::vector<std::uint32_t>> Encoder::tokens(std::string_view text) const {
-    YOLK_TRY(Ids ids, impl_->tokenizer.ids(text, impl_->config.most_tokens));
+Result<std::vector<std::uint32_t>> Encoder::tokens(std::string_view text, std::uint32_t most) const {
+    if (most != 0 && most <= impl_->tokenizer.around())
+        return bad_input("A text is to have at most {} tokens; the model puts {} around it.", most,
+                         impl_->tokenizer.around());
+    most = most == 0 ? impl_->config.most_tokens : std::min(most, impl_->config.most_tokens);
+    YOLK_TRY(Ids ids, impl_->tokenizer.ids(text, most));
     if (ids.empty()) ids.push_back(0);  // of a tokenizer that puts nothing around the empty text
     return ids;
 }
@@ -164,12 +171,26 @@ Result<std::vector<float>> Encoder::embed(std::span<const std::string> texts) {
     return embeddings;
 }
 
-Result<hyper::System> Encoder::system() const {
-    hyper::System made("encoder",
-                       [graph = impl_->graph](const hyper::Inputs& in) { return graph(in[kIds], in[kSeen]); });
-    for (const hyper::AnyHyperfunction& function : impl_->graph.functions()) YOLK_TRY_VOID(made.add(function));
-    made.use(impl_->devices);
+Result<hyper::System> Encoder::Impl::system_of(hyper::System::Function function) const {
+    hyper::System made("encoder", std::move(function));
+    for (const hyper::AnyHyperfunction& each : graph.functions()) YOLK_TRY_VOID(made.add(each));
+    made.use(devices);
     return made;
+}
+
+Result<hyper::System> Encoder::system() const {
+    return impl_->system_of([graph = impl_->graph](const hyper::Inputs& in) { return graph(in[kIds], in[kSeen]); });
+}
+
+Result<hyper::System> Encoder::system(std::span<const std::string> names) const {
+    if (names.empty()) return bad_input("The encoder's system was given no name of a text; give it at least one.");
+    return impl_->system_of(
+        [graph = impl_->graph, all = std::vector<std::string>(names.begin(), names.end())](const hyper::Inputs& in) {
+            std::vector<hyper::Traced> vectors;
+            for (const std::string& name : all)
+                vectors.push_back(graph(in[input_of(name, kIds)], in[input_of(name, kSeen)]));
+            return hyper::concat(vectors, 0);
+        });
 }
 
 Result<hyper::Example> Encoder::example(std::string_view text, std::uint32_t length) const {

@@ -18,6 +18,8 @@ namespace yolk::transformer {
 /// Names of the network's inputs, [length] each: ids, and 1 for a token or 0 for padding.
 inline constexpr const char* kIds = "ids";
 inline constexpr const char* kSeen = "seen";
+/// Of one of several texts: "query.ids".
+[[nodiscard]] inline std::string input_of(const std::string& text, const char* input) { return text + "." + input; }
 
 /// Its hyperfunctions hold the weights. Immutable; threads may share it.
 class EncoderGraph {

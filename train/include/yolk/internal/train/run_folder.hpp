@@ -2,8 +2,10 @@
 // The output folder of a run that is not train()'s own: over a data set.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 #include "yolk/internal/core/owned.hpp"
 #include "yolk/result.hpp"
@@ -12,6 +14,9 @@ namespace yolk::train {
 
 [[nodiscard]] std::filesystem::path model_path(const std::filesystem::path& folder);          ///< model.safetensors
 [[nodiscard]] std::filesystem::path configuration_path(const std::filesystem::path& folder);  ///< yolk.toml
+
+/// An adapter of a transformer, as PyPI's `peft` names it.
+inline constexpr std::array<std::string_view, 2> kAdapterFiles{"adapter_config.json", "adapter_model.safetensors"};
 
 /// Keeps other runs out of the folder while it lives.
 class RunFolder {
