@@ -6,8 +6,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <span>
 #include <vector>
@@ -15,44 +13,20 @@
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
+#include "text_lines.hpp"
 #include "yolk/encoder.hpp"
 #include "yolk/internal/core/file.hpp"
 #include "yolk/internal/core/printable.hpp"
-#include "yolk/internal/core/text_file.hpp"
-#include "yolk/internal/core/utf8.hpp"
 #include "yolk/json.hpp"
 
 namespace yolk::cli {
 namespace {
-
-constexpr std::size_t kMostTextBytes = std::size_t{4} << 30U;
 
 struct EmbedFlags {
     std::filesystem::path model, input, out;
     transformer::EncoderOptions options;
     CommonFlags common;
 };
-
-Result<std::vector<std::string>> read_texts(const std::filesystem::path& input) {
-    std::string all;
-    if (input.empty()) {
-        all.assign(std::istreambuf_iterator<char>(std::cin), {});
-    } else {
-        YOLK_TRY(all, read_text(input, kMostTextBytes));
-    }
-    std::vector<std::string> texts;
-    for (std::size_t begin = 0; begin < all.size();) {
-        const std::size_t end = std::min(all.find('\n', begin), all.size());
-        std::string line = all.substr(begin, end - begin);
-        if (line.ends_with('\r')) line.pop_back();
-        if (!is_utf8(line))
-            return bad_input("Line {} of {} is not UTF-8; texts must be.", texts.size() + 1,
-                             input.empty() ? "standard input" : fmt::format("'{}'", shown(input)));
-        texts.push_back(std::move(line));
-        begin = end + 1;
-    }
-    return texts;
-}
 
 /// NumPy's format, version 1.0: fp32 [rows, columns], row by row.
 std::vector<std::byte> npy_of(std::span<const float> values, std::size_t rows, std::size_t columns) {
@@ -85,7 +59,7 @@ void print_embeddings(std::span<const float> values, std::size_t width, bool as_
 }
 
 Result<int> run_embed(const EmbedFlags& flags) {
-    YOLK_TRY(const std::vector<std::string> texts, read_texts(flags.input));
+    YOLK_TRY(const std::vector<std::string> texts, read_text_lines(flags.input));
     YOLK_TRY(const Context context, open_context(flags.common));
     const InterruptGuard interrupt(InterruptGuard::Early::GivesUp);
     YOLK_TRY(transformer::Encoder encoder, transformer::Encoder::open(flags.model, context, flags.options));
