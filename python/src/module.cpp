@@ -17,6 +17,7 @@
 #include "tracing/callables.hpp"
 #include "tracing/traced.hpp"
 #include "training/bytes.hpp"
+#include "training/decoder.hpp"
 #include "training/encoder.hpp"
 #include "training/evolution.hpp"
 #include "training/finetuning.hpp"
@@ -39,6 +40,7 @@ NB_MODULE(_core, module) {
     yolk::python::bind_bytes(module);
     yolk::python::bind_encoder(module);
     yolk::python::bind_finetuning(module);
+    yolk::python::bind_decoder(module);
     yolk::python::bind_evolution(module);
     yolk::python::bind_traced(module);
     yolk::python::bind_functions(module);

@@ -15,6 +15,7 @@ from ._core import Device, Equation, Memo, Metric, Traced
 from ._core import version as __version__
 from ._bytes import BytesRun, sample
 from ._devices import devices
+from ._decoder import Decoder
 from ._encoder import Encoder
 from ._evolution import Evolution, Members
 from ._finetuning import TunedEncoder, finetune
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
     from . import gepa, models
 
 __all__ = [
-    "Array", "BadInput", "BytesRun", "Cancelled", "Collected", "Custom", "Device", "DeviceLost", "DriverError",
+    "Array", "BadInput", "BytesRun", "Cancelled", "Collected", "Custom", "Decoder", "Device", "DeviceLost",
+    "DriverError",
     "Encoder", "Equation", "Error", "Evolution", "Failed", "FileError", "Graph",
     "History", "Hyperfunction", "KernelTuning", "LearnedRun", "Matrix", "Members", "Memo", "Metric", "Model",
     "OutOfMemory", "Outcome", "Policy", "Run", "System", "Text", "Traced", "TunedEncoder", "Unsupported", "Untraceable",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small models beside it, which models/make.py made, and copies of them that a test may spoil.
+// The small models beside it, which models/make.py and models/make_decoders.py made, and copies of them that a test may
+// spoil.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -27,11 +28,11 @@ inline Json stored_json(const std::filesystem::path& path) {
     return json ? *json : Json();
 }
 
-/// A copy of the model in fp32.
+/// A copy of a model in fp32.
 class CopiedModel {
    public:
-    CopiedModel() {
-        std::filesystem::copy(models_folder() / "bert", folder_, std::filesystem::copy_options::recursive);
+    explicit CopiedModel(const std::string& model = "bert") {
+        std::filesystem::copy(models_folder() / model, folder_, std::filesystem::copy_options::recursive);
     }
     ~CopiedModel() { std::filesystem::remove_all(folder_); }
     CopiedModel(const CopiedModel&) = delete;

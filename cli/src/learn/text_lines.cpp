@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iostream>
 #include <iterator>
+#include <utility>
 
 #include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/core/text_file.hpp"

@@ -11,6 +11,7 @@
 #include "embed_command.hpp"
 #include "eval_command.hpp"
 #include "finetune_command.hpp"
+#include "generate_command.hpp"
 #include "init_command.hpp"
 #include "inspect_command.hpp"
 #include "plot_command.hpp"
@@ -25,11 +26,11 @@ namespace yolk::cli {
 int run(int argc, const char* const* argv) {
     App app("Yolk trains systems without backpropagation on any Vulkan device.", "yolk");
     prepare(app);
-    const std::array<Command, 15> commands{
-        add_train_command(app),   add_eval_command(app),  add_replay_command(app),  add_devices_command(app),
-        add_inspect_command(app), add_check_command(app), add_bench_command(app),   add_tune_command(app),
-        add_system_command(app),  add_plot_command(app),  add_predict_command(app), add_init_command(app),
-        add_sample_command(app),  add_embed_command(app), add_finetune_command(app)};
+    const std::array<Command, 16> commands{
+        add_train_command(app),   add_eval_command(app),  add_replay_command(app),   add_devices_command(app),
+        add_inspect_command(app), add_check_command(app), add_bench_command(app),    add_tune_command(app),
+        add_system_command(app),  add_plot_command(app),  add_predict_command(app),  add_init_command(app),
+        add_sample_command(app),  add_embed_command(app), add_generate_command(app), add_finetune_command(app)};
     return parse_and_run(app, argc, argv, commands);
 }
 

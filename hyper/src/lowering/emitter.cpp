@@ -106,7 +106,7 @@ BufferRef Emitter::source_values(std::int32_t index) {
     }
     if (!source.drawn_on_device()) {
         known = temporary(kElementBytes * elements * members());
-        return upload({.to = known, .source = index});
+        return upload({.to = known, .source = index, .carried = source.kind == SourceKind::Carried});
     }
     const BufferRef vector{.home = BufferRef::Home::Mean,
                            .offset = inputs_.mean_offsets[static_cast<std::size_t>(index)],
@@ -192,7 +192,7 @@ BufferRef Emitter::table(const Operand& operand) {
 BufferRef Emitter::upload(Upload upload) {
     layout_.buffers[upload.to.index].first = phase_begin_;
     upload.staging = layout_.staging_bytes;
-    layout_.staging_bytes += round_up(upload.to.bytes, kViewAlignment);
+    if (!upload.carried) layout_.staging_bytes += round_up(upload.to.bytes, kViewAlignment);
     layout_.phases.back().uploads.push_back(upload);
     return upload.to;
 }

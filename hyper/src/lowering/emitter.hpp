@@ -87,7 +87,8 @@ struct Upload {
     BufferRef to;
     std::uint64_t staging = 0;
     std::int32_t source = -1;
-    bool flush = false;  ///< elements below 2^-40 in size become 0
+    bool flush = false;    ///< elements below 2^-40 in size become 0
+    bool carried = false;  ///< it comes from the device, not from the staging
     std::uint32_t group = 0;
     VariableId variable{};
 };

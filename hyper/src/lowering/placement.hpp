@@ -21,6 +21,7 @@ enum class SourceKind {
     Perturbed,  ///< a mean and noise; a matrix is formed only where an equation takes the whole of it
     Given,      ///< values for each candidate, from the host
     Mean,       ///< the mean itself, as it lies on the device, for one candidate
+    Carried,    ///< values for each candidate, which the evaluation before left on the device
 };
 
 /// A parameter group that differs between candidates.

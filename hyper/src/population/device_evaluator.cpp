@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_evaluator.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -40,6 +43,7 @@ Result<Program*> DeviceEvaluator::program_for(const Question& question) {
                                   .antithetic = question.perturbations.antithetic,
                                   .determinism = options_.determinism,
                                   .kept_plans = kept_plans_,
+                                  .keep_outputs = !question.carried.empty(),
                                   .plain_outputs = options_.plain_outputs,
                                   .mean_outputs = options_.mean_outputs,
                                   .joined_kernels = options_.joined_kernels};
@@ -52,6 +56,9 @@ Result<Program*> DeviceEvaluator::program_for(const Question& question) {
 Result<PopulationOutputs> DeviceEvaluator::evaluate(const Question& question, const evolve::MemberRange& part,
                                                     HostMemory* memory) {
     YOLK_TRY(Program* const program, program_for(question));
+    if (!question.carried.empty() && !program->makes_states())
+        return bad_input("Candidates carry a state, for which kernels must make everything. {}",
+                         fmt::join(program->fallbacks(), " "));
     Candidates candidates(question, part);
     YOLK_TRY(PopulationOutputs outputs,
              Run(dispatcher_, pool_, *program, candidates, examples_->count(), memory).all());

@@ -87,6 +87,12 @@ Result<PopulationOutputs> PopulationEvaluator::evaluate(const Perturbations& can
     YOLK_TRY(const Question question, impl_->examples.ask(candidates));
     return impl_->evaluate(question);
 }
+Result<PopulationOutputs> PopulationEvaluator::evaluate(const Perturbations& candidates, const OwnValues& own) {
+    if (impl_->pooled && !own.carried.empty())
+        return bad_input("Candidates carry a state, which stays on one device; give one.");
+    YOLK_TRY(const Question question, impl_->examples.ask(candidates, own));
+    return impl_->evaluate(question);
+}
 Result<PopulationOutputs> PopulationEvaluator::evaluate(std::span<const Candidate> candidates) {
     YOLK_TRY(const Question question, impl_->examples.ask(candidates));
     return impl_->evaluate(question);

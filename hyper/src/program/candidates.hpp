@@ -36,6 +36,10 @@ class Candidates {
     }
     /// Empty where the mean is on the host alone.
     [[nodiscard]] BufferView device_mean() const noexcept { return question_->perturbations.device_mean; }
+    /// Of a source that is carried, the states of all of the question's candidates; otherwise empty.
+    [[nodiscard]] BufferView carried(std::size_t source) const noexcept {
+        return question_->carried.empty() ? BufferView{} : question_->carried[source];
+    }
     /// Formed where it must be: a matrix with the bits that kernels form it with.
     [[nodiscard]] const Value& natural(std::size_t source, std::uint32_t candidate);
     /// Forgets what was formed (matrices of candidates that are done).

@@ -219,7 +219,52 @@ Result<Question> ExampleSet::ask_for_plans() const {
     return question;
 }
 
-Result<Question> ExampleSet::ask(const Perturbations& perturbations) const {
+Result<const ParameterGroup*> ExampleSet::own_group(const std::string& name) const {
+    const ParameterGroup* const group = parameters_->find(name);
+    if (group == nullptr || group->spec.optimize || !group->spec.has_numbers())
+        return bad_input("Candidates are to have their own '{}', which is {}; give groups of numbers.", name,
+                         group == nullptr       ? "no group"
+                         : group->spec.optimize ? "optimized"
+                                                : "a text");
+    return group;
+}
+
+Result<void> ExampleSet::add_own(Question& question, const OwnValues& own) const {
+    for (const OwnValues::Given& given : own.given) {
+        YOLK_TRY(const ParameterGroup* const group, own_group(given.group));
+        const auto fits = [&](const Tensor& values) { return values.shape() == group->spec.shape; };
+        if (given.values.size() != question.count() || !std::ranges::all_of(given.values, fits))
+            return bad_input("{} values of '{}' were given for {} candidates; each needs one of the group's shape.",
+                             given.values.size(), given.group, question.count());
+        question.sources.push_back({.spec = group->spec, .kind = SourceKind::Given});
+        question.values.emplace_back(given.values.begin(), given.values.end());
+    }
+    question.carried.resize(own.carried.empty() ? 0 : question.sources.size());
+    if (!own.carried.empty() && count_ != 1)
+        return bad_input("Candidates carry a state over {} examples; there must be one.", count_);
+    const Graph& graph = groups_.front().graph();
+    if (!own.carried.empty() && graph.outputs.size() != own.carried.size() + 1)
+        return bad_input("Candidates carry {} states, and graph '{}' has {} outputs; it needs one more than states.",
+                         own.carried.size(), graph.name, graph.outputs.size());
+    for (std::size_t i = 0; i < own.carried.size(); ++i) {
+        const OwnValues::Carried& carried = own.carried[i];
+        YOLK_TRY(const ParameterGroup* const group, own_group(carried.group));
+        const auto* const next = std::get_if<VariableId>(&graph.outputs[i + 1]);
+        if (next == nullptr || element_count(graph.variables[next->value].type) != group->values.values().size())
+            return bad_input("Output {} of graph '{}' is no next state of '{}', which has {} elements.", i + 1,
+                             graph.name, carried.group, group->values.values().size());
+        const std::uint64_t bytes = sizeof(float) * group->values.values().size() * question.count();
+        if (carried.values.size_bytes != bytes)
+            return bad_input("The state '{}' of {} candidates takes {} bytes; the view has {}.", carried.group,
+                             question.count(), bytes, carried.values.size_bytes);
+        question.sources.push_back({.spec = group->spec, .kind = SourceKind::Carried});
+        question.values.emplace_back();
+        question.carried.push_back(carried.values);
+    }
+    return {};
+}
+
+Result<Question> ExampleSet::ask(const Perturbations& perturbations, const OwnValues& own) const {
     YOLK_TRY_VOID(check(perturbations, *parameters_));
     Question question{.sources = sources_of(perturbations.table, perturbations.rank), .perturbations = perturbations};
     std::set<std::string> varying;
@@ -230,11 +275,13 @@ Result<Question> ExampleSet::ask(const Perturbations& perturbations) const {
             YOLK_TRY(Tensor natural, natural_tensor(source.spec, coordinates));
             values.push_back(std::move(natural));
         }
-        varying.insert(source.spec.name);
     }
+    YOLK_TRY_VOID(add_own(question, own));
+    for (const Source& source : question.sources) varying.insert(source.spec.name);
     for (const ParameterGroup* group : changed_since_trace(varying)) {
         question.sources.push_back({.spec = group->spec, .kind = SourceKind::Given});
         question.values.push_back({group->value()});
+        if (!question.carried.empty()) question.carried.emplace_back();
     }
     return question;
 }

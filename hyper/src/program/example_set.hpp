@@ -16,8 +16,10 @@ namespace yolk::hyper::population {
 /// What one evaluation varies, and how: the same for all devices, whichever part of the candidates they evaluate.
 struct Question {
     std::vector<Source> sources;
-    Perturbations perturbations{};             ///< of given candidates their number alone, as `members`
-    std::vector<std::vector<Value>> values{};  ///< by source; empty where it is perturbed, else one, or one for each
+    Perturbations perturbations{};  ///< of given candidates their number alone, as `members`
+    /// By source; empty where it is perturbed or carried, else one, or one for each.
+    std::vector<std::vector<Value>> values{};
+    std::vector<BufferView> carried{};  ///< by source, empty of those that are not; nothing where none is
 
     [[nodiscard]] std::uint32_t count() const noexcept { return perturbations.members; }
     /// Questions with the same key can share plans.
@@ -39,7 +41,7 @@ class ExampleSet {
     [[nodiscard]] std::span<const ExampleGroup> groups() const noexcept { return groups_; }
     [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
     /// Errors: PopulationEvaluator::evaluate's.
-    [[nodiscard]] Result<Question> ask(const Perturbations& perturbations) const;
+    [[nodiscard]] Result<Question> ask(const Perturbations& perturbations, const OwnValues& own = {}) const;
     [[nodiscard]] Result<Question> ask(std::span<const Candidate> list) const;
     /// What a search will ask for.
     [[nodiscard]] Result<Question> ask_for_plans() const;
@@ -51,6 +53,9 @@ class ExampleSet {
     [[nodiscard]] bool must_vary(const std::string& group) const;
     /// A source of each row of the table that some graph uses; frozen ones are given, the same for all.
     [[nodiscard]] std::vector<Source> sources_of(const ParameterTable& table, std::uint32_t rank) const;
+    [[nodiscard]] Result<void> add_own(Question& question, const OwnValues& own) const;
+    /// Errors: an unknown or optimized group, another size than the candidates', more examples than one.
+    [[nodiscard]] Result<const ParameterGroup*> own_group(const std::string& name) const;
     /// Groups that are the same for all candidates, but not what they were in the trace.
     [[nodiscard]] std::vector<const ParameterGroup*> changed_since_trace(const std::set<std::string>& varying) const;
 

@@ -55,6 +55,7 @@ struct ChunkPlan {
         std::optional<Recorder> recorder;
         /// Where the last of the chunk's means go on the device; those before them go to the readback.
         BufferView means_to;
+        std::vector<BufferView> carried{};  ///< by source: the chunk's states, which are empty of other sources
     };
     std::array<Slot, 2> slots;
 };
@@ -81,7 +82,8 @@ class Program {
         bool antithetic = true;
         Determinism determinism = Determinism::Exact;
         std::uint32_t kept_plans = 4;  ///< for so many numbers of candidates, the latest
-        /// Of one candidate: outputs behind the first stay on the device, where kept_output() finds them.
+        /// Outputs behind the first stay on the device: of one candidate kept_output() finds them; of any number they
+        /// are the next states of sources that are carried.
         bool keep_outputs = false;
         bool plain_outputs = false;
         bool mean_outputs = false;
@@ -125,6 +127,8 @@ class Program {
     [[nodiscard]] std::span<const Required> required() const noexcept { return required_; }
     /// No equation that varies runs on the host.
     [[nodiscard]] bool is_device_only() const noexcept { return phases_.size() == 1 && phases_[0].device; }
+    /// And they make the only group's outputs behind the first.
+    [[nodiscard]] bool makes_states() const;
     /// What a candidate gives is the graph's first output alone: the only one, or others are kept on the device.
     [[nodiscard]] bool hands_out_one(const Graph& graph) const;
     /// The group's one output goes from the device to the caller; no equation on the host reads it.
@@ -160,6 +164,7 @@ class Program {
     void keep_outputs(Emitter& emitter, ChunkPlan* plan) const;
     void emit_means(Emitter& emitter) const;
     void record_means(const ChunkPlan& plan, ChunkPlan::Slot& slot) const;
+    void record_states(const ChunkPlan& plan, ChunkPlan::Slot& slot) const;
     [[nodiscard]] bool fits(const Layout& layout, std::uint64_t bytes) const;
     [[nodiscard]] std::uint32_t most_that_fit(std::uint32_t most, std::uint64_t bytes);
     [[nodiscard]] Result<void> choose_chunk();

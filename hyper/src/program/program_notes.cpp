@@ -59,6 +59,15 @@ bool Program::outputs_are_plain() const {
     return are_direct;
 }
 
+bool Program::makes_states() const {
+    if (!is_device_only() || groups_.size() != 1) return false;
+    const std::vector<Atom>& outputs = groups_.front().graph().outputs;
+    return std::ranges::all_of(outputs, [&](const Atom& output) {
+        const auto* id = std::get_if<VariableId>(&output);
+        return id != nullptr && placed_.front().variables[id->value].on_device;
+    });
+}
+
 bool Program::makes_means() const {
     bool does = options_.mean_outputs && is_device_only();
     for (std::uint32_t g = 0; does && g < groups_.size(); ++g) {

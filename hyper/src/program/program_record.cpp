@@ -21,8 +21,11 @@ void Program::begin_phase(const ChunkPlan& plan, ChunkPlan::Slot& slot, const De
     Recorder& recorder = *slot.recorder;
     record_mean(recorder);
     if (std::exchange(examples_dirty_, false)) recorder.copy(examples_staging_, constants_buffer_);
-    for (const Upload& upload : phase.uploads)
-        recorder.copy({slot.staging, upload.staging, upload.to.bytes}, view_of(plan, upload.to));
+    for (const Upload& upload : phase.uploads) {
+        const BufferView from = upload.carried ? slot.carried[static_cast<std::size_t>(upload.source)]
+                                               : BufferView{slot.staging, upload.staging, upload.to.bytes};
+        recorder.copy(from, view_of(plan, upload.to));
+    }
 }
 
 void Program::end_phase(const ChunkPlan& plan, ChunkPlan::Slot& slot, const Phase& phase,
@@ -35,7 +38,15 @@ void Program::end_phase(const ChunkPlan& plan, ChunkPlan::Slot& slot, const Phas
         recorder.copy(view_of(plan, download.from), {slot.readback, download.readback, download.from.bytes});
     }
     record_means(plan, slot);
+    record_states(plan, slot);
     recorder.barrier(Barrier::ToHost);
+}
+
+void Program::record_states(const ChunkPlan& plan, ChunkPlan::Slot& slot) const {
+    std::size_t output = 0;
+    for (const BufferView& state : slot.carried) {
+        if (!state.empty()) slot.recorder->copy(view_of(plan, plan.kept.front()[++output]), state);
+    }
 }
 
 void Program::record_means(const ChunkPlan& plan, ChunkPlan::Slot& slot) const {

@@ -65,6 +65,12 @@ Result<void> Run::begin_chunk(std::uint32_t first, std::size_t slot) {
         const std::uint64_t count = first + chunk_.count - begin;
         chunk_.slot->means_to = means_.part(sizeof(float) * (begin - before), sizeof(float) * count);
     }
+    chunk_.slot->carried.clear();
+    for (std::size_t s = 0; s < program_.sources().size(); ++s) {
+        const BufferView all = candidates_.carried(s);
+        const std::uint64_t each = all.size_bytes / candidates_.count();
+        chunk_.slot->carried.push_back(all.empty() ? all : all.part(each * first, each * chunk_.count));
+    }
     ++result_.counts.chunks;
     return {};
 }
@@ -119,8 +125,10 @@ Result<void> Run::finish(const Chunk& chunk, const Phase& phase) {
 
 Result<void> Run::submit(const Phase& phase) {
     const DevicePhase& device = chunk_.plan->layout.phases[phase.device_index];
-    for (const Upload& upload : device.uploads) fill(upload);
-    if (!device.uploads.empty()) YOLK_TRY_VOID(chunk_.slot->staging.flush());
+    for (const Upload& upload : device.uploads) {
+        if (!upload.carried) fill(upload);
+    }
+    if (chunk_.plan->layout.staging_bytes > 0) YOLK_TRY_VOID(chunk_.slot->staging.flush());
     const Moment moment{.when = candidates_.when(),
                         .first_member = candidates_.first_member() + static_cast<std::int32_t>(chunk_.first)};
     chunk_.progress = {};

@@ -4,56 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <optional>
-#include <utility>
+#include <string>
 
+#include "model_json.hpp"
 #include "yolk/internal/core/printable.hpp"
-#include "yolk/internal/core/text_file.hpp"
-#include "yolk/json.hpp"
 
 namespace yolk::transformer {
 namespace {
-
-/// Above them a table or a layer would not fit the device's bindings, or the file is not what it says.
-constexpr std::uint32_t kWidest = 16384;
-constexpr std::uint32_t kMostRows = 1U << 20U;
-constexpr std::uint32_t kMostLayers = 256;
-
-/// One file of JSON, an object.
-struct ModelJson {
-    Json json;
-    std::string what;  ///< "'folder/config.json'"
-
-    [[nodiscard]] const Json* find(const char* name) const {
-        const auto found = json.find(name);
-        return found == json.end() || found->is_null() ? nullptr : &*found;
-    }
-    [[nodiscard]] Result<std::uint32_t> whole(const char* name, std::uint32_t most) const {
-        const Json* const value = find(name);
-        if (value == nullptr) return bad_input("{} has no '{}', which an encoder needs.", what, name);
-        if (!value->is_number_unsigned() || value->get<std::uint64_t>() < 1 || value->get<std::uint64_t>() > most)
-            return bad_input("'{}' in {} is {}; it must be a whole number from 1 to {}.", name, what,
-                             shown(to_line(*value)), most);
-        return static_cast<std::uint32_t>(value->get<std::uint64_t>());
-    }
-    /// Error: it is there, and something else.
-    [[nodiscard]] Result<void> only(const char* name, const Json& allowed) const {
-        const Json* const value = find(name);
-        if (value == nullptr || *value == allowed) return {};
-        return unsupported("'{}' in {} is {}; only {} is supported.", name, what, shown(to_line(*value)),
-                           to_line(allowed));
-    }
-};
-
-Result<ModelJson> read_model_json(const std::filesystem::path& path, bool is_list = false) {
-    std::string what = fmt::format("'{}'", shown(path));
-    YOLK_TRY(const std::string text, read_text(path, kMostJsonBytes));
-    YOLK_TRY(Json json, parse_json(text, what));
-    if (is_list ? !json.is_array() : !json.is_object())
-        return bad_input("{} is not a JSON {}.", what, is_list ? "list" : "object");
-    return ModelJson{.json = std::move(json), .what = std::move(what)};
-}
 
 Result<EncoderActivation> read_activation(const ModelJson& config) {
     const Json* const value = config.find("hidden_act");

@@ -7,9 +7,6 @@
 
 namespace yolk::transformer {
 
-/// A model is at most so long a file of JSON.
-inline constexpr std::size_t kMostJsonBytes = std::size_t{64} << 20U;
-
 /// config.json and, where they are, modules.json and sentence_bert_config.json. Errors: no encoder that is known here,
 /// values that contradict one another.
 [[nodiscard]] Result<EncoderConfig> read_encoder_config(const std::filesystem::path& folder);

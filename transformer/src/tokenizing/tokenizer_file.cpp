@@ -2,30 +2,17 @@
 // tokenizer.json, as Hugging Face's tokenizers write it.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <optional>
+#include <string_view>
 #include <utility>
 
+#include "tokenizer_json.hpp"
 #include "word_piece.hpp"
 #include "yolk/internal/core/printable.hpp"
-#include "yolk/internal/core/text_file.hpp"
-#include "yolk/json.hpp"
 
 namespace yolk::transformer {
 namespace {
 
-constexpr std::size_t kMostTokenizerBytes = std::size_t{64} << 20U;
-
-const Json& none() {
-    static const Json null;
-    return null;
-}
-const Json& member(const Json& object, const char* name) {
-    if (!object.is_object()) return none();
-    const auto found = object.find(name);
-    return found == object.end() ? none() : *found;
-}
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : std::string(); }
+constexpr std::string_view kBertAlone = "tokenizers of BERT (WordPiece)";
 
 class TokenizerFile {
    public:
@@ -35,26 +22,14 @@ class TokenizerFile {
         YOLK_TRY_VOID(read_vocabulary());
         YOLK_TRY_VOID(read_normalizer());
         const Json& splitter = member(json_, "pre_tokenizer");
-        if (text_of(member(splitter, "type")) != "BertPreTokenizer") return other_kind("pre_tokenizer", splitter);
+        if (text_of(member(splitter, "type")) != "BertPreTokenizer") return bert_alone("pre_tokenizer", splitter);
         YOLK_TRY_VOID(read_added_tokens());
         YOLK_TRY_VOID(read_template());
         return std::move(rules_);
     }
 
    private:
-    Error other_kind(const char* part, const Json& given) const {
-        return unsupported("The {} of {} is {}; tokenizers of BERT (WordPiece) are supported.", part, what_,
-                           given.is_null() ? "missing" : fmt::format("'{}'", shown(text_of(member(given, "type")))));
-    }
-    /// A setting that may be missing.
-    Result<void> read_flag(const Json& object, const char* name, bool& flag) const {
-        const Json& value = member(object, name);
-        if (value.is_null()) return {};
-        if (!value.is_boolean())
-            return bad_input("'{}' in {} is {}; it must be true or false.", name, what_, shown(to_line(value)));
-        flag = value.get<bool>();
-        return {};
-    }
+    Error bert_alone(const char* part, const Json& given) const { return other_kind(part, given, what_, kBertAlone); }
     Result<std::uint32_t> id_of(const std::string& token, std::string_view why) const {
         const auto found = rules_.vocabulary.find(token);
         if (found != rules_.vocabulary.end()) return found->second;
@@ -63,7 +38,7 @@ class TokenizerFile {
 
     Result<void> read_vocabulary() {
         const Json& model = member(json_, "model");
-        if (text_of(member(model, "type")) != "WordPiece") return other_kind("model", model);
+        if (text_of(member(model, "type")) != "WordPiece") return bert_alone("model", model);
         const Json& vocabulary = member(model, "vocab");
         if (!vocabulary.is_object() || vocabulary.empty())
             return bad_input("The model of {} has no vocabulary of words and their ids.", what_);
@@ -87,13 +62,13 @@ class TokenizerFile {
 
     Result<void> read_normalizer() {
         const Json& normalizer = member(json_, "normalizer");
-        if (text_of(member(normalizer, "type")) != "BertNormalizer") return other_kind("normalizer", normalizer);
+        if (text_of(member(normalizer, "type")) != "BertNormalizer") return bert_alone("normalizer", normalizer);
         BertNormalizer& rules = rules_.normalizer;
-        YOLK_TRY_VOID(read_flag(normalizer, "clean_text", rules.clean));
-        YOLK_TRY_VOID(read_flag(normalizer, "handle_chinese_chars", rules.spaces_ideographs));
-        YOLK_TRY_VOID(read_flag(normalizer, "lowercase", rules.lower_case));
+        YOLK_TRY_VOID(read_flag(normalizer, "clean_text", rules.clean, what_));
+        YOLK_TRY_VOID(read_flag(normalizer, "handle_chinese_chars", rules.spaces_ideographs, what_));
+        YOLK_TRY_VOID(read_flag(normalizer, "lowercase", rules.lower_case, what_));
         rules.strip_accents = rules.lower_case;  // where the file does not say
-        return read_flag(normalizer, "strip_accents", rules.strip_accents);
+        return read_flag(normalizer, "strip_accents", rules.strip_accents, what_);
     }
 
     Result<void> read_added_tokens() {
@@ -105,7 +80,7 @@ class TokenizerFile {
                                  what_, shown(to_line(member(token, "id"))), id);
             for (const char* const rule : {"single_word", "lstrip", "rstrip", "normalized"}) {
                 bool is_on = false;
-                YOLK_TRY_VOID(read_flag(token, rule, is_on));
+                YOLK_TRY_VOID(read_flag(token, rule, is_on, what_));
                 if (is_on)
                     return unsupported("The added token '{}' of {} has '{}', which is not supported.", shown(content),
                                        what_, rule);
@@ -127,7 +102,7 @@ class TokenizerFile {
             }
             return {};
         }
-        if (type != "TemplateProcessing") return other_kind("post_processor", processor);
+        if (type != "TemplateProcessing") return bert_alone("post_processor", processor);
         bool is_behind = false;
         for (const Json& part : member(processor, "single")) {
             const Json& special = member(part, "SpecialToken");
@@ -155,8 +130,7 @@ class TokenizerFile {
 
 Result<WordPiece> WordPiece::read(const std::filesystem::path& path) {
     const std::string what = fmt::format("'{}'", shown(path));
-    YOLK_TRY(const std::string text, read_text(path, kMostTokenizerBytes));
-    YOLK_TRY(Json json, parse_json(text, what));
+    YOLK_TRY(Json json, read_tokenizer_json(path, what));
     YOLK_TRY(Rules rules, TokenizerFile(std::move(json), what).rules());
     return WordPiece(std::move(rules));
 }

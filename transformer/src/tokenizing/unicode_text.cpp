@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -65,6 +67,26 @@ bool is_ideograph(std::int32_t code) {
                                                                             {0xF900, 0xFAFF},
                                                                             {0x2F800, 0x2FA1F}}};
     return std::ranges::any_of(kBlocks, [&](const auto& block) { return code >= block.first && code <= block.second; });
+}
+
+bool is_letter(std::int32_t code) {
+    const utf8proc_category_t category = utf8proc_category(code);
+    return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
+}
+
+bool is_number(std::int32_t code) {
+    const utf8proc_category_t category = utf8proc_category(code);
+    return category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO;
+}
+
+std::string composed(std::string_view text) {
+    utf8proc_uint8_t* made = nullptr;
+    const utf8proc_ssize_t size =
+        utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
+                     &made, static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
+    const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(made, &std::free);
+    if (size < 0) return std::string(text);  // of UTF-8 only where memory is out
+    return std::string(reinterpret_cast<const char*>(made), static_cast<std::size_t>(size));
 }
 
 std::string without_accents(std::string_view text) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What BERT's tokenizers ask of Unicode. Every text is well-formed UTF-8.
+// What tokenizers ask of Unicode. Every text is well-formed UTF-8.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace yolk::transformer {
 
-/// The character that a text, which is not empty, begins with, and its bytes.
+/// The character that a text, which is not empty, begins with, and its bytes. One byte below 0 where it is no UTF-8.
 struct Character {
     std::int32_t code = 0;
     std::string_view bytes;
@@ -25,5 +25,8 @@ void append_character(std::string& text, std::int32_t code);
 /// Decomposed canonically (NFD), without marks that take no space.
 [[nodiscard]] std::string without_accents(std::string_view text);
 [[nodiscard]] std::string lower_case(std::string_view text);
+[[nodiscard]] std::string composed(std::string_view text);  ///< NFC
+[[nodiscard]] bool is_letter(std::int32_t code);            ///< of a category L
+[[nodiscard]] bool is_number(std::int32_t code);            ///< of a category N
 
 }  // namespace yolk::transformer

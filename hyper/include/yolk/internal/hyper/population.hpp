@@ -93,6 +93,23 @@ struct Perturbations {
     bool antithetic = true;         ///< otherwise pair = member, side +
 };
 
+/// What each candidate has for itself beside its parameters, by groups of the set that are not optimized.
+struct OwnValues {
+    /// From the host, one value for each candidate.
+    struct Given {
+        std::string group;
+        std::vector<Tensor> values;
+    };
+    /// A state: on the device, fp32 [candidates, elements of the group]. An evaluation reads it and writes the next one
+    /// in its place. That is the graph's output behind the first: of the first group here output 1, and so on.
+    struct Carried {
+        std::string group;
+        BufferView values;
+    };
+    std::vector<Given> given{};
+    std::vector<Carried> carried{};
+};
+
 /// A candidate given outright: natural values of some groups; the others keep the set's.
 struct Candidate {
     std::vector<std::pair<std::string, Tensor>> values{};
@@ -174,6 +191,11 @@ class PopulationEvaluator {
     /// them. Host functions' errors are per candidate. Of several devices those that fail are dropped, and the others
     /// evaluate their candidates.
     [[nodiscard]] Result<PopulationOutputs> evaluate(const Perturbations& candidates);
+    /// The same of candidates that have values of their own. With a carried state one device evaluates one example, all
+    /// by kernels, and gives out the graph's first output alone. Errors: another number of values, another shape or
+    /// size, a group that is optimized or unknown, an equation on the host. Behind an error of the driver a state may
+    /// be of either evaluation.
+    [[nodiscard]] Result<PopulationOutputs> evaluate(const Perturbations& candidates, const OwnValues& own);
     /// Errors: unknown groups (lists the known), another shape, values outside the bounds.
     [[nodiscard]] Result<PopulationOutputs> evaluate(std::span<const Candidate> candidates);
     /// With PopulationOptions::mean_outputs: whether kernels make the means, and nothing that the host looks at says
