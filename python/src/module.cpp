@@ -18,6 +18,7 @@
 #include "training/encoder.hpp"
 #include "training/evolution.hpp"
 #include "training/learning.hpp"
+#include "training/report.hpp"
 #include "training/training.hpp"
 
 NB_MODULE(_core, module) {
@@ -33,6 +34,7 @@ NB_MODULE(_core, module) {
     yolk::python::bind_learning(module);
     yolk::python::bind_bytes(module);
     yolk::python::bind_encoder(module);
+    yolk::python::bind_report(module);
     yolk::python::bind_evolution(module);
     yolk::python::bind_traced(module);
     yolk::python::bind_functions(module);

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._report import report
 from .errors import BadInput
 
 # Settings that yolk.toml calls otherwise.
@@ -111,6 +112,10 @@ class LearnedRun:
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Copies the run's files to a folder, which must not exist yet; the command reads them, too."""
         shutil.copytree(self.folder, os.fspath(folder))
+
+    def report(self, out: str | os.PathLike[str] = "report.html") -> dict[str, Any]:
+        """A page about this run, as `yolk.report` writes it."""
+        return report(self, out)
 
     def __reduce__(self) -> Any:
         raise TypeError("A yolk.LearnedRun cannot be pickled, as it owns files. Save it (run.save), or its model.")

@@ -18,6 +18,7 @@ from ._gymnasium.environment import VectorTask
 from ._history import History
 from ._learning import LearnedRun, is_learned, learn
 from ._policy import Policy
+from ._report import report
 from ._signatures import by_task
 from .errors import BadInput
 
@@ -111,6 +112,10 @@ class Run:
             with open(os.fspath(file), "w", encoding="utf-8") as out:
                 out.write(picture)
         return picture
+
+    def report(self, out: str | os.PathLike[str] = "report.html") -> dict[str, Any]:
+        """A page about this run, as `yolk.report` writes it."""
+        return report(self, out)
 
     def _repr_svg_(self) -> str:
         return self.history.svg()
