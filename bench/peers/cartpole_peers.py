@@ -298,7 +298,9 @@ def main():
             median = {name: statistics.median(row[name] for row in found) for name in ("rate", "first", "peak_bytes")}
             reached = sorted(row["to_475"] for row in found if row["to_475"] is not None)
             if options.json:
-                print(json.dumps({"peer": peer, "population": population, "runs": found}))
+                rate, lowest, highest = turns.spread(found, "rate")
+                print(json.dumps({"peer": peer, "population": population, "evaluations_per_second": rate, "lowest": lowest,
+                                  "highest": highest, "runs": found}))
                 continue
             to_475 = f"{statistics.median(reached):.2f} s ({len(reached)} of {len(found)})" if reached else f"0 of {len(found)}"
             print(f"{population:6} {peer:9} {median['rate'] / 1e6:8.3f} M evaluations/s   475 after {to_475:18} "

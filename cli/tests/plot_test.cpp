@@ -140,12 +140,25 @@ TEST_F(plot, prompts_have_a_page_and_numbers_a_curve) {
     EXPECT_EQ(ran.last().value("prompts", 0), 2);
     EXPECT_THAT(read_text(page), HasSubstr("Say &lt;it&gt;."));
 
+    EXPECT_EQ(ran.last().value("runs", 0), 1) << "the numbers of the same log";
+    EXPECT_THAT(read_text(page), HasSubstr("data-generations=\"6\""));
     const Ran two = run_command({"plot", file, file, "--out", page});
     EXPECT_EQ(two.code, 2);
-    EXPECT_THAT(two.err, HasSubstr("shows one log"));
-    const Ran none = run_command({"plot", log("a.jsonl", kSettings + generation_line(0, "1")), "--out", page});
-    EXPECT_EQ(none.code, 2);
-    EXPECT_THAT(none.err, HasSubstr("no prompt search"));
+    EXPECT_THAT(two.err, HasSubstr("given twice"));
+}
+
+TEST_F(plot, any_log_has_a_page) {
+    const std::string page = (folder_ / "page.html").string();
+    const std::string file = log("a.jsonl", kSettings + generation_line(0, "1"));
+    const Ran ran = run_command({"plot", file, "--out", page, "--json"});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.last()["tasks"], Json::array({"cartpole"}));
+    const std::string other = (folder_ / "other.html").string();
+    ASSERT_EQ(run_command({"report", file, "--out", other}).code, 0);
+    EXPECT_EQ(read_text(page), read_text(other));
+    const Ran axis = run_command({"plot", file, "--out", page, "--x", "seconds"});
+    EXPECT_EQ(axis.code, 2);
+    EXPECT_THAT(axis.err, HasSubstr("all three axes"));
 }
 
 TEST_F(plot, a_long_run_keeps_its_peaks) {
@@ -200,7 +213,7 @@ TEST_F(plot, damaged_files_name_the_line) {
 
 TEST_F(plot, files_that_are_something_else) {
     refuses({(folder_ / "missing.jsonl").string()}, 1, "missing.jsonl");
-    refuses({folder_.string()}, 2, "is a folder; a regular file is needed");
+    refuses({folder_.string()}, 2, "has no metrics.jsonl");
     refuses({log("empty.jsonl", "")}, 2, "is empty");
     refuses({log("notes.txt", "some notes\nof mine\n")}, 2, "is neither");
     refuses({log("list.json", "[1]\n")}, 2, "is neither");

@@ -212,12 +212,14 @@ TEST_F(line_log, empties_the_file_and_keeps_others_out) {
         auto log = LineLog::create(folder_ / "log");
         ASSERT_TRUE(log);
         ASSERT_TRUE(log->append("one"));
+        EXPECT_TRUE(is_being_written(folder_ / "log"));
         const auto second = LineLog::create(folder_ / "log");
         ASSERT_FALSE(second);
         EXPECT_EQ(second.error().native, EBUSY);
         ASSERT_TRUE(log->append("two"));
     }
     EXPECT_EQ(text(folder_ / "log"), "one\ntwo\n");
+    EXPECT_FALSE(is_being_written(folder_ / "log"));
     EXPECT_TRUE(LineLog::create(folder_ / "log"));
 }
 TEST_F(line_log, pipe_without_a_reader_is_an_error_and_one_with_a_reader_is_written) {
@@ -242,6 +244,7 @@ TEST_F(writer_lock, second_writer_is_refused_until_the_first_has_ended) {
     {
         auto first = WriterLock::acquire(path, "The folder 'out'");
         ASSERT_TRUE(first);
+        EXPECT_TRUE(is_being_written(path));
         const auto second = WriterLock::acquire(path, "The folder 'out'");
         ASSERT_FALSE(second);
         EXPECT_EQ(second.error().native, EBUSY);
@@ -251,6 +254,8 @@ TEST_F(writer_lock, second_writer_is_refused_until_the_first_has_ended) {
             << second.error().message;
     }
     EXPECT_EQ(entries(), 0U);
+    EXPECT_FALSE(is_being_written(path)) << "a file that a killed process left";
+    EXPECT_FALSE(is_being_written(folder_));
     EXPECT_TRUE(WriterLock::acquire(path, "it"));
 }
 TEST_F(writer_lock, file_of_a_killed_process_is_taken_over) {

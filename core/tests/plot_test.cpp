@@ -33,6 +33,17 @@ TEST(plot, ticks_are_round_and_within) {
             }
         }
     }
+    for (const auto& [value, text] : std::vector<std::pair<double, const char*>>{{0.0, "0"},
+                                                                                 {0.25, "0.25"},
+                                                                                 {9000.0, "9000"},
+                                                                                 {12000.0, "12k"},
+                                                                                 {-150'000.0, "-150k"},
+                                                                                 {999'999.0, "1M"},
+                                                                                 {1'050'000.0, "1.05M"},
+                                                                                 {3e9, "3G"},
+                                                                                 {2e12, "2T"},
+                                                                                 {1e20, "1e+20"}})
+        EXPECT_EQ(short_number_text(value), text);
     const Axis axis{.scale = AxisScale::Log, .low = 1.0, .high = 100.0, .from = 0.0, .to = 10.0};
     EXPECT_DOUBLE_EQ(axis.at(10.0), 5.0);
     EXPECT_DOUBLE_EQ(axis.at(0.1), 0.0);

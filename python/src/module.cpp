@@ -6,7 +6,6 @@
 #include "base/devices.hpp"
 #include "base/errors.hpp"
 #include "base/interrupt.hpp"
-#include "base/plot.hpp"
 #include "base/warnings.hpp"
 #include "base/words.hpp"
 #include "graphs/graphs.hpp"
@@ -22,6 +21,7 @@
 #include "training/evolution.hpp"
 #include "training/finetuning.hpp"
 #include "training/learning.hpp"
+#include "training/report.hpp"
 #include "training/training.hpp"
 
 NB_MODULE(_core, module) {
@@ -33,7 +33,6 @@ NB_MODULE(_core, module) {
                "A message of the library, with what Python calls its functions and options.");
     yolk::python::let_host_calls_have_the_lock();
     yolk::python::warn_in_python();
-    yolk::python::bind_plot(module);
     yolk::python::bind_devices(module);
     yolk::python::bind_training(module);
     yolk::python::bind_learning(module);
@@ -41,6 +40,7 @@ NB_MODULE(_core, module) {
     yolk::python::bind_encoder(module);
     yolk::python::bind_finetuning(module);
     yolk::python::bind_decoder(module);
+    yolk::python::bind_report(module);
     yolk::python::bind_evolution(module);
     yolk::python::bind_traced(module);
     yolk::python::bind_functions(module);

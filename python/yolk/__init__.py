@@ -29,6 +29,7 @@ from ._learning import LearnedRun, Model, read_data
 from ._models import model_call
 from ._parameters import Matrix, Text, Vector, knob
 from ._policy import Policy
+from ._report import report
 from ._system import Hyperfunction, Outcome, System, host_function, hyperfunction, metric
 from ._torch import check, from_torch
 from ._training import Run, environments, evaluate, replay, train
@@ -49,8 +50,8 @@ __all__ = [
     "Vector", "Walk", "__version__", "array", "as_call", "batch", "check", "collect", "custom", "dce", "devices",
     "environments", "errors", "evaluate", "finetune", "fold", "folded_outputs", "from_torch", "gepa", "host_function",
     "hyperfunction", "inject", "inline_calls", "knob", "memoize", "metric", "metrics", "model_call", "models",
-    "operations", "ops", "pullback", "pushforward", "read_data", "replay", "sample", "sched", "trace", "train",
-    "tune_kernel", "weighted", "with_static_inputs",
+    "operations", "ops", "pullback", "pushforward", "read_data", "replay", "report", "sample", "sched", "trace",
+    "train", "tune_kernel", "weighted", "with_static_inputs",
 ]
 
 

@@ -15,6 +15,7 @@ from . import _core
 from ._devices import Chosen, OnDevice
 from ._folders import Folder
 from ._history import History, plotted
+from ._report import report
 from ._trees import as_float32
 from .errors import BadInput
 
@@ -116,6 +117,10 @@ class LearnedRun(OnDevice):
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Copies the run's files to a folder, which must not exist yet; the command reads them, too."""
         shutil.copytree(self.folder, os.fspath(folder))
+
+    def report(self, out: str | os.PathLike[str] = "report.html") -> dict[str, Any]:
+        """A page about this run, as `yolk.report` writes it."""
+        return report(self, out)
 
     def plot(self, file: str | os.PathLike[str] | None = None) -> str:
         """The loss's negative against generations as SVG; written to `file` where one is given."""

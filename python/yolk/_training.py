@@ -18,6 +18,7 @@ from ._gymnasium.environment import VectorTask
 from ._history import History, plotted
 from ._learning import LearnedRun, is_learned, learn
 from ._policy import Policy
+from ._report import report
 from ._signatures import by_task
 from .errors import BadInput
 
@@ -102,6 +103,10 @@ class Run(OnDevice):
     def plot(self, file: str | os.PathLike[str] | None = None) -> str:
         """The returns against generations as SVG; written to `file` where one is given."""
         return plotted(self._repr_svg_(), file)
+
+    def report(self, out: str | os.PathLike[str] = "report.html") -> dict[str, Any]:
+        """A page about this run, as `yolk.report` writes it."""
+        return report(self, out)
 
     def _repr_svg_(self) -> str:
         return self.history.svg(self.policy.task)

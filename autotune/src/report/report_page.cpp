@@ -8,47 +8,28 @@
 #include "yolk/internal/autotune/race.hpp"
 #include "yolk/internal/autotune/report.hpp"
 #include "yolk/internal/core/markup.hpp"
-#include "yolk/internal/core/plot.hpp"
+#include "yolk/internal/core/page.hpp"
 
 namespace yolk::autotune {
 namespace {
 
-// Colours after Okabe and Ito, which people with any kind of colour vision tell apart; dashes tell more.
-constexpr const char* kStyle = R"(
-:root{color-scheme:light dark;--bg:#fff;--ink:#1b1d1f;--soft:#5c6268;--grid:#e4e6e8;--edge:#9aa0a6;--dot:#5a6b7b;
---tuned:#d55e00;--heuristic:#0072b2;--default:#009e73;--bad:#a3262a;--natural:#0072b2;--eggroll:#d55e00;
---smoothed:#b8588f;--random:#777;--exhaustive:#9a9a9a;--greedy:#007f5c;--anneal:#b87700;--genetic:#3a8fbf;
---bayes:#6a2c70}
-@media (prefers-color-scheme:dark){:root{--bg:#15171a;--ink:#e7e9eb;--soft:#a4abb2;--grid:#2b3036;--edge:#6d757d;
---dot:#a9b8c6;--tuned:#ff8b3d;--heuristic:#5cb3f2;--default:#3ccb9c;--bad:#ff8080;--natural:#5cb3f2;--eggroll:#ff8b3d;
---smoothed:#e79cc8;--random:#a0a0a0;--exhaustive:#808080;--greedy:#3ccb9c;--anneal:#f0b440;--genetic:#9bd3f5;
---bayes:#c08be0}}
-body{margin:0 auto;max-width:1180px;padding:1.2rem;background:var(--bg);color:var(--ink);
-font:15px/1.5 system-ui,sans-serif}
-h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2.2rem;color:var(--soft)}
-h3{font-size:1.15rem;margin-top:2.4rem;border-top:1px solid var(--edge);padding-top:1rem;overflow-wrap:anywhere}
-h4{margin:1.2rem 0 .3rem}p{margin:.4rem 0;max-width:75ch}.soft{color:var(--soft)}a{color:inherit}
-table{border-collapse:collapse;margin:.6rem 0;display:block;overflow-x:auto}
-th,td{padding:.2rem .7rem .2rem 0;text-align:left;vertical-align:top;overflow-wrap:anywhere}
-th{font-weight:600;border-bottom:1px solid var(--edge);white-space:nowrap}td.n,th.n{text-align:right}
-code{font-size:.9em}.plots{display:flex;flex-wrap:wrap;gap:.4rem 1rem}
-svg{max-width:100%;height:auto;font:12px system-ui,sans-serif;fill:var(--ink)}
-svg.key{vertical-align:middle;margin-right:.3rem}.legend span{margin-right:1.2rem;white-space:nowrap}
-.grid{stroke:var(--grid);fill:none}.axis{stroke:var(--edge);fill:none}.name{font-weight:600}
-.dot{fill:var(--dot);fill-opacity:.45}.median{stroke:var(--ink);stroke-width:2;fill:none}.bad{fill:var(--bad)}
-td.bad{color:var(--bad)}.range{stroke:var(--dot);stroke-width:7;stroke-opacity:.4;fill:none}
-.sample{stroke:var(--dot);stroke-opacity:.8;fill:none}
-.mark{stroke:var(--bg);stroke-width:1.2}.mark.tuned{fill:var(--tuned)}.mark.heuristic{fill:var(--heuristic)}
-.mark.default{fill:var(--default)}
+// Marks and strategies differ by shape and dash besides the colour.
+constexpr std::string_view kTuningStyle = R"(
+.tuning svg{max-width:100%;height:auto}
+.dot{fill:var(--soft);fill-opacity:.45}.median{stroke:var(--ink);stroke-width:2;fill:none}.bad{fill:var(--bad)}
+.range{stroke:var(--soft);stroke-width:7;stroke-opacity:.4;fill:none}
+.sample{stroke:var(--soft);stroke-opacity:.8;fill:none}
+.mark{stroke:var(--bg);stroke-width:1.2}.mark.tuned{fill:var(--c1)}.mark.heuristic{fill:var(--c0)}
+.mark.default{fill:var(--c2)}
 .curve .mean{fill:none;stroke:var(--c);stroke-width:1.8;stroke-linejoin:round}
 .curve .band{fill:var(--c);fill-opacity:0;stroke:none}.curve .band.shown{fill-opacity:.13}
 .curve:hover .band{fill-opacity:.3}.curve:hover .mean{stroke-width:3.4}
-.s-natural{--c:var(--natural)}.s-natural .mean{stroke-width:2.8}.s-eggroll{--c:var(--eggroll)}
-.s-smoothed{--c:var(--smoothed)}.s-smoothed .mean{stroke-dasharray:7 3}.s-random{--c:var(--random)}
-.s-random .mean{stroke-dasharray:4 3;stroke-width:2.4}.s-exhaustive{--c:var(--exhaustive)}
-.s-exhaustive .mean{stroke-dasharray:1.5 3}.s-greedy{--c:var(--greedy)}.s-anneal{--c:var(--anneal)}
-.s-anneal .mean{stroke-dasharray:9 3 2 3}.s-genetic{--c:var(--genetic)}.s-genetic .mean{stroke-dasharray:12 3}
-.s-bayes{--c:var(--bayes)}.s-bayes .mean{stroke-dasharray:5 2 1 2}.s-other{--c:var(--ink)}
+.s-natural{--c:var(--c0)}.s-natural .mean{stroke-width:2.8}.s-eggroll{--c:var(--c1)}
+.s-smoothed{--c:var(--c3)}.s-smoothed .mean{stroke-dasharray:7 3}.s-random{--c:var(--c7)}
+.s-random .mean{stroke-dasharray:4 3;stroke-width:2.4}.s-exhaustive{--c:var(--edge)}
+.s-exhaustive .mean{stroke-dasharray:1.5 3}.s-greedy{--c:var(--c2)}.s-anneal{--c:var(--c4)}
+.s-anneal .mean{stroke-dasharray:9 3 2 3}.s-genetic{--c:var(--c5)}.s-genetic .mean{stroke-dasharray:12 3}
+.s-bayes{--c:var(--c6)}.s-bayes .mean{stroke-dasharray:5 2 1 2}.s-other{--c:var(--ink)}
 )";
 
 std::string milliseconds(double value) { return value > 0.0 ? fmt::format("{:.4g}", value) : "&ndash;"; }
@@ -223,9 +204,10 @@ std::string failures_section(const ShapeReport& shape) {
     return html + "</tbody></table></details>\n";
 }
 
-std::string section(const ShapeReport& shape, std::size_t number, const ReportReplays& replays) {
-    std::string html = fmt::format("<section id=\"shape-{}\">\n<h3>{}</h3>\n<p class=\"soft\">{}<br>{}</p>\n", number,
-                                   markup_text(shape.title), markup_text(shape.device), markup_text(shape.driver));
+std::string shape_section(const ShapeReport& shape, std::size_t number, const ReportReplays& replays) {
+    std::string html =
+        fmt::format("<section class=\"tuning\" id=\"shape-{}\">\n<h3>{}</h3>\n<p class=\"soft\">{}<br>{}</p>\n", number,
+                    markup_text(shape.title), markup_text(shape.device), markup_text(shape.driver));
     html += fmt::format("<p>{} configuration{} measured{}{}{}.</p>\n", shape.measured,
                         shape.measured == 1 ? " was" : "s were", shape.candidates.empty() ? "" : " of ",
                         markup_text(shape.candidates),
@@ -237,15 +219,19 @@ std::string section(const ShapeReport& shape, std::size_t number, const ReportRe
 
 }  // namespace
 
-std::string report_page(std::span<const ShapeReport> shapes, const ReportReplays& replays) {
-    std::string html = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n";
-    html += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Yolk: tuning</title>\n";
-    html += fmt::format("<style>{}</style></head>\n<body>\n<h1>Tuning</h1>\n", kStyle);
+std::string_view report_style() { return kTuningStyle; }
+
+std::string report_body(std::span<const ShapeReport> shapes, const ReportReplays& replays) {
+    std::string html;
     const bool timed = std::ranges::any_of(shapes, [](const ShapeReport& shape) { return !shape.times.empty(); });
     if (shapes.empty()) html += "<p>The table has no shapes yet: tune some with <code>yolk tune</code>.</p>\n";
     if (shapes.size() > 1 || timed) html += summary(shapes);
-    for (std::size_t s = 0; s < shapes.size(); ++s) html += section(shapes[s], s + 1, replays);
-    return html + "</body></html>\n";
+    for (std::size_t s = 0; s < shapes.size(); ++s) html += shape_section(shapes[s], s + 1, replays);
+    return html;
+}
+
+std::string report_page(std::span<const ShapeReport> shapes, const ReportReplays& replays) {
+    return html_page("Tuning", report_style(), report_body(shapes, replays));
 }
 
 }  // namespace yolk::autotune

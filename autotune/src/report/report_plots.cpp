@@ -11,6 +11,7 @@
 #include "yolk/internal/autotune/race.hpp"
 #include "yolk/internal/autotune/surface.hpp"
 #include "yolk/internal/core/markup.hpp"
+#include "yolk/internal/core/page.hpp"
 #include "yolk/internal/core/plot.hpp"
 
 namespace yolk::autotune {
@@ -19,12 +20,6 @@ namespace {
 constexpr double kLeft = PlotFrame::kLeft, kRight = PlotFrame::kRight, kTop = PlotFrame::kTop;
 constexpr std::size_t kMostDots = 60;     // of one value
 constexpr std::size_t kMostPoints = 240;  // of one curve
-
-std::string begin_svg(const PlotFrame& frame, const std::string& title) {
-    return fmt::format(
-        "<svg viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" role=\"img\" aria-label=\"{2}\">\n",
-        frame.width, frame.height, markup_text(title));
-}
 
 // --- costs -----------------------------------------------------------------------------------------------------------
 
@@ -187,7 +182,8 @@ std::string times_plot(const ShapeReport& shape) {
     const double height = 62.0 + 26.0 * static_cast<double>(shape.times.size());
     PlotFrame frame = plot_frame(560, height, 40, axis_around(AxisScale::Log, low, high), {});
     frame.x.from = 86;
-    std::string svg = begin_svg(frame, "times of default, heuristic and tuned") + plot_x_axis(frame, "milliseconds");
+    std::string svg = begin_picture(frame.width, frame.height, "times of default, heuristic and tuned") +
+                      plot_x_axis(frame, "milliseconds");
     double y = kTop + 18;
     for (const ReportedTime& time : shape.times) {
         svg += plot_text(80, y + 4, "end", time.name);
@@ -218,7 +214,7 @@ std::string knob_plot(const ShapeReport& shape, std::size_t parameter) {
     const double width = kLeft + kRight + std::max(160.0, step * static_cast<double>(columns.size()));
     const double bottom = turned ? 90.0 : 40.0;
     const PlotFrame frame = plot_frame(width, 190.0 + bottom, bottom, {}, cost_axis(shape));
-    std::string svg = begin_svg(frame, fmt::format("cost by {}", knob.name)) +
+    std::string svg = begin_picture(frame.width, frame.height, fmt::format("cost by {}", knob.name)) +
                       plot_y_axis(frame, with_unit(shape.unit.empty() ? "cost" : "time", shape.unit));
     svg += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}\"/>\n", kLeft, kTop, frame.base(),
                        frame.right());
@@ -246,7 +242,7 @@ std::string knob_plot(const ShapeReport& shape, std::size_t parameter) {
 
 std::string curves_plot(const ShapeReport& shape) {
     const PlotFrame frame = curve_frame(shape, 760, 360);
-    std::string svg = begin_svg(frame, "best so far of all strategies") +
+    std::string svg = begin_picture(frame.width, frame.height, "best so far of all strategies") +
                       plot_y_axis(frame, "best so far, fraction of the best measured") +
                       plot_x_axis(frame, "configurations measured");
     // Random below the others, the house strategy above them.
@@ -265,7 +261,8 @@ std::string curves_plot(const ShapeReport& shape) {
 
 std::string strategy_plot(const ShapeReport& shape, const StrategyCurve& curve) {
     const PlotFrame frame = curve_frame(shape, 340, 220);
-    std::string svg = begin_svg(frame, fmt::format("best so far of {} and of random search", curve.strategy)) +
+    std::string svg = begin_picture(frame.width, frame.height,
+                                    fmt::format("best so far of {} and of random search", curve.strategy)) +
                       plot_y_axis(frame, "fraction of the best") + plot_x_axis(frame, "configurations measured");
     for (const StrategyCurve& other : shape.curves) {
         if (other.strategy == "random") svg += curve_svg(frame, other, shape.replayed_budget, true);

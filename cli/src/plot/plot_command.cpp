@@ -9,20 +9,23 @@
 #include <string>
 #include <vector>
 
-#include "learning_log.hpp"
 #include "output.hpp"
+#include "report_command.hpp"
 #include "yolk/internal/core/file.hpp"
 #include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/tasks/learning_plot.hpp"
 #include "yolk/json.hpp"
-#include "yolk/prompts.hpp"
+#include "yolk/log.hpp"
 
 namespace yolk::cli {
 namespace {
 
-using evolve::LearningAxis;
+using tasks::LearningAxis;
+using tasks::LearningLog;
+using tasks::LearningLogKind;
+using tasks::LearningPoint;
 
 constexpr std::size_t kMostLogs = 32;
-constexpr std::size_t kMostPromptBytes = std::size_t{1} << 30U;
 
 struct PlotFlags {
     std::vector<std::string> files;
@@ -40,23 +43,6 @@ Result<LearningAxis> learning_axis(std::string_view name) {
 
 bool is_page(const std::string& out) { return std::filesystem::path(out).extension() == ".html"; }
 
-/// A name that cannot be one of the logs, nor a folder or device.
-Result<void> check_picture_path(const std::string& out) {
-    const std::filesystem::path path(out);
-    if (path.extension() != ".svg" && !is_page(out)) {
-        return bad_input(
-            "--out is '{}'; a file name that ends in .svg is needed, or in .html for a page about prompts.",
-            shown(out));
-    }
-    std::error_code code;
-    const std::filesystem::file_status status = std::filesystem::status(path, code);
-    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-        return bad_input("--out '{}' is in the way: it is not a regular file. Move it, or choose another name.",
-                         shown(out));
-    }
-    return {};
-}
-
 /// Scores of different tasks do not belong on one axis.
 Result<void> check_comparable(const std::vector<LearningLog>& logs) {
     for (const LearningLog& log : logs) {
@@ -70,6 +56,10 @@ Result<void> check_comparable(const std::vector<LearningLog>& logs) {
 
 Result<void> check_drawable(const std::vector<LearningLog>& logs, LearningAxis axis) {
     for (const LearningLog& log : logs) {
+        if (log.points.empty()) {
+            return bad_input("'{}' has settings but no generation yet; draw it after the first generation.",
+                             shown(log.file));
+        }
         const bool finite = std::ranges::any_of(
             log.points, [](const LearningPoint& p) { return std::isfinite(p.mean) || std::isfinite(p.policy); });
         if (!finite) return bad_input("'{}' has no finite score; there is nothing to draw.", shown(log.file));
@@ -86,7 +76,7 @@ Json log_json(const LearningLog& log) {
     const LearningPoint& last = log.points.back();
     const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
     return {{"file", log.file},
-            {"kind", log.kind == LearningLogKind::Training ? "train" : "system"},
+            {"kind", log.kind == LearningLogKind::System ? "system" : "train"},
             {"name", log.name},
             {"population", log.population},
             {"generations", last.generation},
@@ -95,39 +85,30 @@ Json log_json(const LearningLog& log) {
             {"last_policy", number(last.policy)}};
 }
 
-/// The prompt searches of one log.
-Result<int> write_prompt_page(const PlotFlags& flags) {
-    if (flags.files.size() != 1)
-        return bad_input("{} files are given; a page about prompts shows one log.", flags.files.size());
-    if (flags.across != "generation") return bad_input("--x goes with a picture; a page about prompts has no axis.");
-    const std::string& file = flags.files.front();
-    YOLK_TRY(const std::vector<std::byte> bytes, read_file(file, kMostPromptBytes));
-    YOLK_TRY(const std::vector<hyper::TextRunReport> runs,
-             hyper::read_text_log(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
-                                  fmt::format("'{}'", shown(file))));
-    YOLK_TRY_VOID(write_file_atomically(flags.out, hyper::text_report_page(runs, file)));
-    std::size_t prompts = 0;
-    for (const hyper::TextRunReport& run : runs) prompts += run.candidates.size();
-    return print_outcome(
-        flags.json, {{"page", flags.out}, {"searches", runs.size()}, {"prompts", prompts}},
-        fmt::format("{} prompts of {} search{} in {}", prompts, runs.size(), runs.size() == 1 ? "" : "es", flags.out));
-}
-
 Result<int> run_plot(const PlotFlags& flags) {
     YOLK_TRY(const LearningAxis axis, learning_axis(flags.across));
-    YOLK_TRY_VOID(check_picture_path(flags.out));
-    if (is_page(flags.out)) return write_prompt_page(flags);
+    if (is_page(flags.out)) {
+        if (axis != LearningAxis::Generation) return bad_input("--x goes with a picture; a page has all three axes.");
+        return write_report_page(flags.files, flags.out, flags.json);
+    }
+    YOLK_TRY_VOID(check_output_name(flags.out, ".svg", " (or in .html, for a page)"));
     if (flags.files.size() > kMostLogs) {
         return bad_input("{} files are given; one picture shows at most {}.", flags.files.size(), kMostLogs);
     }
     std::vector<LearningLog> logs;
     for (const std::string& file : flags.files) {
-        YOLK_TRY(LearningLog log, read_learning_log(file));
+        YOLK_TRY(LearningLog log, tasks::read_learning_log(file));
+        if (log.torn_line > 0) {
+            log_info(
+                fmt::format("'{}': line {} is incomplete (a run is writing it, or was killed in it) and is left "
+                            "out.",
+                            shown(log.file), log.torn_line));
+        }
         logs.push_back(std::move(log));
     }
     YOLK_TRY_VOID(check_comparable(logs));
     YOLK_TRY_VOID(check_drawable(logs, axis));
-    YOLK_TRY_VOID(write_file_atomically(flags.out, evolve::learning_plot(logs, axis)));
+    YOLK_TRY_VOID(write_file_atomically(flags.out, tasks::learning_plot(logs, axis)));
     Json files = Json::array();
     for (const LearningLog& log : logs) files.push_back(log_json(log));
     return print_outcome(
@@ -142,12 +123,12 @@ Command add_plot_command(App& app) {
     App* command = app.add_subcommand("plot", "Draw learning curves from the logs of finished or running work");
     command
         ->add_list("files", flags->files,
-                   "metrics.jsonl files that train wrote, or logs of `yolk system NAME optimize --log`")
+                   "Folders or metrics.jsonl files that train wrote, or logs of `yolk system NAME optimize --log`")
         ->required()
-        ->type_name("FILE");
+        ->type_name("RUN");
     command
         ->add_option("--out", flags->out,
-                     "The picture to write, a name that ends in .svg; or, of a log with prompts, a page: .html")
+                     "The picture to write, a name that ends in .svg; or .html, for the page that report writes")
         ->required()
         ->type_name("FILE");
     command->add_option("--x", flags->across, "Horizontal axis: generation, evaluations or seconds")

@@ -9,22 +9,13 @@
 #include <sstream>
 #include <vector>
 
+#include "yolk/internal/context/run_place.hpp"
 #include "yolk/internal/core/hash.hpp"
 #include "yolk/internal/core/text_file.hpp"
 #include "yolk/internal/shaders/catalogue.hpp"
 
 namespace yolk {
 namespace {
-
-std::string processor_model() {
-    std::istringstream file(read_beginning("/proc/cpuinfo", std::size_t{1} << 16U).value_or(std::string()));
-    for (std::string line; std::getline(file, line);) {
-        if (!line.starts_with("model name")) continue;
-        const std::size_t colon = line.find(": ");
-        if (colon != std::string::npos) return line.substr(colon + 2);
-    }
-    return "unknown processor";
-}
 
 /// As text, because structures have padding.
 std::string limits_text(const DeviceInfo& info) {
@@ -59,6 +50,16 @@ bool has_prefix(std::string_view name, std::string_view prefix) {
 }
 
 }  // namespace
+
+std::string processor_model() {
+    std::istringstream file(read_beginning("/proc/cpuinfo", std::size_t{1} << 16U).value_or(std::string()));
+    for (std::string line; std::getline(file, line);) {
+        if (!line.starts_with("model name")) continue;
+        const std::size_t colon = line.find(": ");
+        if (colon != std::string::npos) return line.substr(colon + 2);
+    }
+    return "unknown processor";
+}
 
 DeviceKey device_key(const DeviceInfo& info, std::string_view processor) {
     const bool cpu = info.kind == DeviceKind::Cpu;

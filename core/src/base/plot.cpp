@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "yolk/internal/core/markup.hpp"
 
@@ -85,6 +86,16 @@ std::string number_text(double value) {
     return fmt::format("{:.{}g}", value, magnitude >= 1000.0 ? 6 : 4);
 }
 
+std::string short_number_text(double value) {
+    constexpr std::array kUnits{std::pair{1e12, 'T'}, std::pair{1e9, 'G'}, std::pair{1e6, 'M'}, std::pair{1e3, 'k'}};
+    const double magnitude = std::abs(value);
+    if (!(magnitude >= 9999.5) || magnitude >= 9.995e14) return number_text(value);
+    // A thousandth of a unit rounds up to it: 999,999 is 1M.
+    for (const auto& [unit, letter] : kUnits)
+        if (magnitude >= 0.9995 * unit) return fmt::format("{:.3g}{}", value / unit, letter);
+    return number_text(value);
+}
+
 PlotFrame plot_frame(double width, double height, double bottom, Axis x, Axis y) {
     PlotFrame frame{.width = width, .height = height, .bottom = bottom, .x = x, .y = y};
     frame.x.from = PlotFrame::kLeft;
@@ -104,7 +115,7 @@ std::string plot_y_axis(const PlotFrame& frame, std::string_view label) {
     for (const double tick : round_ticks(frame.y)) {
         const double y = frame.y.at(tick);
         svg += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>", PlotFrame::kLeft, y, frame.right());
-        svg += plot_text(PlotFrame::kLeft - 6, y + 4, "end", number_text(tick));
+        svg += plot_text(PlotFrame::kLeft - 6, y + 4, "end", short_number_text(tick));
     }
     const double middle = (frame.base() + PlotFrame::kTop) / 2;
     return svg + plot_text(13, middle, "middle", label, fmt::format(" transform=\"rotate(-90 13 {:.1f})\"", middle));
@@ -116,7 +127,7 @@ std::string plot_x_axis(const PlotFrame& frame, std::string_view label) {
     for (const double tick : round_ticks(frame.x)) {
         const double x = frame.x.at(tick);
         svg += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}v4\"/>", x, frame.base());
-        svg += plot_text(x, frame.base() + 17, "middle", number_text(tick));
+        svg += plot_text(x, frame.base() + 17, "middle", short_number_text(tick));
     }
     return svg + plot_text((frame.x.from + frame.right()) / 2, frame.height - 5, "middle", label);
 }

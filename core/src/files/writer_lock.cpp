@@ -88,6 +88,11 @@ Result<WriterLock> WriterLock::acquire_for_file(const std::filesystem::path& pat
     return acquire(path_beside(path, ".lock"), fmt::format("'{}'", shown(path)));
 }
 
+bool is_being_written(const std::filesystem::path& path) {
+    const Result<Descriptor> file = open_regular_file(path, O_RDONLY);
+    return file && ::flock(file->get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 struct LineLog::Impl {
     std::filesystem::path path;
     Descriptor file;

@@ -4,8 +4,10 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "objective.hpp"
+#include "yolk/internal/context/run_place.hpp"
 #include "yolk/json.hpp"
 
 namespace yolk::hyper {
@@ -53,14 +55,19 @@ Result<void> SystemObjective::log_begin(const Search& search) {
     const std::uint64_t kept_bytes = kept_log_bytes();
     YOLK_TRY(log_, LineLog::create(options_.log, kept_bytes));
     if (outcome_.resumed_from > 0 && kept_bytes > options_.kept_log_bytes) return {};
-    return log_line(Json{{"system", system_->name()},
-                         {"optimizer", search.name()},
-                         {"generations", options_.generations},
-                         {"examples_per_generation", options_.examples_per_generation},
-                         {"population", options_.evolution.population},
-                         {"seed", options_.evolution.seed},
-                         {"numbers", space_.table.element_count()},
-                         {"fallbacks", outcome_.fallbacks}});
+    Json first{{"system", system_->name()},
+               {"optimizer", search.name()},
+               {"generations", options_.generations},
+               {"examples_per_generation", options_.examples_per_generation},
+               {"population", options_.evolution.population},
+               {"seed", options_.evolution.seed},
+               {"numbers", space_.table.element_count()},
+               {"fallbacks", outcome_.fallbacks}};
+    if (has_device()) {
+        YOLK_TRY(const std::vector<Device> devices, all_devices().handles());
+        add_run_place(first, devices);
+    }
+    return log_line(first);
 }
 
 Result<void> SystemObjective::log_line(const Json& line) { return log_ ? log_->append(to_line(line)) : Result<void>(); }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fronts.hpp"
+#include "yolk/internal/core/page.hpp"
 #include "yolk/internal/core/plot.hpp"
 
 namespace yolk::hyper::prompts {
@@ -63,10 +64,7 @@ std::string ancestry_picture(std::span<const ReportedCandidate> candidates, std:
         boxes += plot_text(place.x, place.y + 15, "middle", fmt::format("{}", i), " class=\"name\"");
         boxes += plot_text(place.x, place.y + 30, "middle", number_text(mean_of(candidates[i].scores))) + "</a>\n";
     }
-    return fmt::format(
-        "<svg role=\"img\" aria-label=\"Ancestry of the prompts\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
-        "viewBox=\"0 0 {0:.0f} {1:.0f}\">\n{2}{3}</svg>\n",
-        width, height, lines, boxes);
+    return begin_picture(width, height, "Ancestry of the prompts") + lines + boxes + "</svg>\n";
 }
 
 }  // namespace yolk::hyper::prompts

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/prompts.hpp"
+#include "yolk/internal/hyper/text_report.hpp"
 
 #include <fmt/format.h>
 
@@ -9,29 +9,17 @@
 #include "ancestry.hpp"
 #include "fronts.hpp"
 #include "yolk/internal/core/markup.hpp"
+#include "yolk/internal/core/page.hpp"
 #include "yolk/internal/core/plot.hpp"
 
 namespace yolk::hyper {
 namespace {
 
-// Colours after Okabe and Ito, which people with any kind of colour vision tell apart.
-constexpr const char* kPromptStyle = R"(
-:root{color-scheme:light dark;--bg:#fff;--ink:#1b1d1f;--soft:#5c6268;--grid:#e4e6e8;--edge:#9aa0a6;--best:#0072b2;
---merge:#d55e00;--front:#cfe6f5}
-@media (prefers-color-scheme:dark){:root{--bg:#15171a;--ink:#e7e9eb;--soft:#a4abb2;--grid:#2b3036;--edge:#6d757d;
---best:#5cb3f2;--merge:#ff8b3d;--front:#1d3d52}}
-body{margin:0 auto;max-width:1180px;padding:1.2rem;background:var(--bg);color:var(--ink);
-font:15px/1.5 system-ui,sans-serif}
-h1{font-size:1.5rem}h2{font-size:1.2rem;margin-top:2.4rem;border-top:1px solid var(--edge);padding-top:1rem}
-h3{font-size:1.05rem;margin:1.4rem 0 .3rem}p{margin:.4rem 0;max-width:75ch}.soft{color:var(--soft)}a{color:inherit}
-table{border-collapse:collapse;margin:.6rem 0;display:block;overflow-x:auto}
-th,td{padding:.2rem .6rem .2rem 0;text-align:left;vertical-align:top}
-th{font-weight:600;border-bottom:1px solid var(--edge);white-space:nowrap}td.n,th.n{text-align:right}
-td.front{background:var(--front);font-weight:600}tr.dominated td{color:var(--soft)}
+constexpr std::string_view kPromptStyle = R"(
+td.front{background:var(--mark);font-weight:600}tr.dominated td{color:var(--soft)}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--grid);padding:.6rem;border-radius:5px;margin:.3rem 0}
-.wide{overflow-x:auto}svg{font:12px system-ui,sans-serif;fill:var(--ink)}.name{font-weight:600}
-.box{fill:var(--bg);stroke:var(--edge)}.box.best{stroke:var(--best);stroke-width:2.5}
-.line{fill:none;stroke:var(--edge);stroke-width:1.4}.line.merge{stroke:var(--merge);stroke-dasharray:5 3}
+.wide{overflow-x:auto}.box{fill:var(--bg);stroke:var(--edge)}.box.best{stroke:var(--c0);stroke-width:2.5}
+.line{fill:none;stroke:var(--edge);stroke-width:1.4}.line.merge{stroke:var(--c1);stroke-dasharray:5 3}
 )";
 
 /// For a <pre>: line breaks stay.
@@ -155,25 +143,28 @@ std::string steps_table(const TextRunReport& report, std::size_t run) {
 
 }  // namespace
 
-std::string text_report_page(std::span<const TextRunReport> runs, std::string_view title) {
-    std::string html = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n";
-    html += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-    html +=
-        fmt::format("<title>Yolk: prompts of {0}</title>\n<style>{1}</style></head>\n<body>\n<h1>Prompts of {0}</h1>\n",
-                    markup_text(title), kPromptStyle);
+std::string_view prompts::report_style() { return kPromptStyle; }
+
+std::string prompts::report_body(std::span<const TextRunReport> runs, std::size_t first) {
+    std::string html;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const TextRunReport& report = runs[i];
         if (report.steps.empty()) continue;
         const std::uint32_t best = report.steps.back().best;
+        const std::size_t run = first + i;
         html += runs.size() == 1 ? "<h2>Search</h2>\n" : fmt::format("<h2>Round {}</h2>\n", i + 1);
-        html += overview(report) + front_table(report, i);
+        html += overview(report) + front_table(report, run);
         html +=
             "<h3>Ancestry</h3>\n<p class=\"soft\">Number and mean of each candidate below its parents; dashed lines "
             "come from merges.</p>\n<div class=\"wide\">" +
-            prompts::ancestry_picture(report.candidates, best, i) + "</div>\n";
-        html += texts_section(report, i, best) + steps_table(report, i);
+            prompts::ancestry_picture(report.candidates, best, run) + "</div>\n";
+        html += texts_section(report, run, best) + steps_table(report, run);
     }
-    return html + "</body></html>\n";
+    return html;
+}
+
+std::string text_report_page(std::span<const TextRunReport> runs, std::string_view title) {
+    return html_page(fmt::format("Prompts of {}", title), prompts::report_style(), prompts::report_body(runs, 0));
 }
 
 }  // namespace yolk::hyper

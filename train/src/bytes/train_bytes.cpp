@@ -12,6 +12,7 @@
 #include "output_folder.hpp"
 #include "previous_run.hpp"
 #include "yolk/bytes.hpp"
+#include "yolk/internal/context/run_place.hpp"
 #include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/evolve/parameter_setup.hpp"
 #include "yolk/internal/evolve/state_digest.hpp"
@@ -31,6 +32,7 @@ struct ByteRun {
     const ByteSetup& setup;
     const ByteText& text;
     evolve::NamedValues settings;
+    std::vector<Device> devices{};
     evolve::Exchange* exchange = nullptr;
     bool writes = false;
     std::optional<WriterLock> lock{};
@@ -41,6 +43,7 @@ struct ByteRun {
     ByteClock::time_point start = ByteClock::now();
     ByteOutcome outcome{};
 
+    [[nodiscard]] Json first_line() const;
     [[nodiscard]] Result<ByteStart> find_start();
     [[nodiscard]] Result<void> catch_up(evolve::Evolution& run, const ByteStart& from);
     [[nodiscard]] Result<ByteReport> step(evolve::Evolution& run);
@@ -86,14 +89,19 @@ Result<void> ByteRun::catch_up(evolve::Evolution& run, const ByteStart& from) {
         if (run.generations() == 0) return {};
         YOLK_TRY(const std::string kept,
                  kept_metrics(metrics_path(options.out), run.generations(), {.hash = hash, .digest = digest}));
-        Json first = Json::object();
-        for (const auto& [name, value] : settings) first[name] = value;
-        return metrics.continue_from({{"settings", first}}, kept);
+        return metrics.continue_from(first_line(), kept);
     }
     YOLK_TRY(evolve::RunLogHeader header,
              evolve::run_log_header(settings, setup.evolution, from.weights, from.residual, from.generation));
     log = evolve::RunLogWriter::replace(log_path(options.out), std::move(header));
     return {};
+}
+
+Json ByteRun::first_line() const {
+    Json first = Json::object();
+    for (const auto& [name, value] : settings) first[name] = value;
+    add_run_place(first, devices);
+    return {{"settings", first}};
 }
 
 Result<ByteReport> ByteRun::step(evolve::Evolution& run) {
@@ -115,9 +123,7 @@ Result<void> ByteRun::write(const evolve::Evolution& run, const ByteReport& repo
     if (!writes) return {};
     if (report.generation == 0 && !options.resume) {
         YOLK_TRY(outcome.previous, set_aside(options.out));
-        Json first = Json::object();
-        for (const auto& [name, value] : settings) first[name] = value;
-        YOLK_TRY_VOID(metrics.append({{"settings", first}}));
+        YOLK_TRY_VOID(metrics.append(first_line()));
     }
     YOLK_TRY_VOID(metrics.append(to_json(report)));
     evolve::LoggedGeneration logged{.generation = report.generation, .digest = report.state_digest};
@@ -206,11 +212,11 @@ Result<ByteOutcome> train_bytes(const evolve::Devices& devices, const ByteOption
         YOLK_TRY(run.lock, lock_output_folder(options.out));
     }
     YOLK_TRY(const ByteStart from, run.find_start());
-    YOLK_TRY(const std::vector<Device> handles, devices.handles());
-    if (handles.empty()) return bad_input("Training needs at least one device; it was given none.");
-    const Device& first = handles.front();
+    YOLK_TRY(run.devices, devices.handles());
+    if (run.devices.empty()) return bad_input("Training needs at least one device; it was given none.");
+    const Device& first = run.devices.front();
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(first));
-    YOLK_TRY(evolve::DevicePool pool, evolve::DevicePool::create(handles, {.seed = options.settings.seed}));
+    YOLK_TRY(evolve::DevicePool pool, evolve::DevicePool::create(run.devices, {.seed = options.settings.seed}));
     evolve::Devices on(pool);
     if (run.exchange != nullptr) on = on.with(*run.exchange);
     run.mean_desc = byte_mean_desc(options.settings, text.held_out->size());

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "yolk/internal/context/run_place.hpp"
 #include "yolk/internal/evolve/parameter_setup.hpp"
 #include "yolk/internal/train/policy_file.hpp"
 #include "yolk/json.hpp"
@@ -163,14 +164,10 @@ std::string environment_source(const TrainOptions& options) {
 }
 
 Json settings_json(const TrainOptions& options, const TaskSetup& setup, std::span<const Device> devices) {
-    const DeviceInfo& device = devices.front().info();
     const evolve::EvolutionOptions& e = options.evolution;
     Json settings{{"yolk_version", YOLK_VERSION},
                   {"task", setup.environment.name},
                   {"environment_source", environment_source(options)},
-                  {"device", device.name},
-                  {"driver", device.driver_name},
-                  {"driver_info", device.driver_info},
                   {"network", options.network.widths},
                   {"recurrent", options.network.recurrent},
                   {"generations", options.generations},
@@ -197,11 +194,8 @@ Json settings_json(const TrainOptions& options, const TaskSetup& setup, std::spa
                   {"episodes", e.episodes},
                   {"determinism", to_string(e.determinism)}};
     if (options.network.normalized) settings["normalize"] = true;
-    if (devices.size() > 1) {
-        for (const Device& each : devices)
-            settings["devices"].push_back({{"device", each.info().name}, {"driver", each.info().driver_name}});
-        settings["audit"] = options.audit;
-    }
+    add_run_place(settings, devices);
+    if (devices.size() > 1) settings["audit"] = options.audit;
     return {{"settings", settings}};
 }
 

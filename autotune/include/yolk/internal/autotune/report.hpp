@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "yolk/internal/autotune/inspection.hpp"
@@ -105,6 +106,9 @@ struct ReportReplays {
 /// Adds the curves; a note instead where too few were measured. Errors: those of replay().
 [[nodiscard]] Result<void> add_curves(ShapeReport& shape, const ReportReplays& replays);
 
+/// The page's content below its heading, and the style of what is in it, for a page that shows other things, too.
+[[nodiscard]] std::string report_body(std::span<const ShapeReport> shapes, const ReportReplays& replays);
+[[nodiscard]] std::string_view report_style();
 /// The page; the same bytes for the same reports.
 [[nodiscard]] std::string report_page(std::span<const ShapeReport> shapes, const ReportReplays& replays);
 

@@ -31,6 +31,8 @@ struct Axis {
 [[nodiscard]] std::vector<double> round_ticks(const Axis& axis, std::size_t wanted = 5);
 
 [[nodiscard]] std::string number_text(double value);  ///< "0.25", "40", "12000"
+/// The same in few letters, for what may be large: "0.25", "9000", "12k", "1.05M", "3G", "2T".
+[[nodiscard]] std::string short_number_text(double value);
 
 /// A rectangle that data are drawn in, with its axes. All lengths in pixels; y grows downwards, as in SVG.
 struct PlotFrame {

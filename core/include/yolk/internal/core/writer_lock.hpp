@@ -38,6 +38,10 @@ class WriterLock {
     std::unique_ptr<Impl> impl_;
 };
 
+/// Whether a process holds the lock at this path: the lock file of a WriterLock, or the file of a LineLog. False where
+/// there is no such file, or where that cannot be told. Takes a shared lock for an instant.
+[[nodiscard]] bool is_being_written(const std::filesystem::path& path);
+
 /// A log that one process writes line by line: a regular file, which is emptied and locked, or whatever else takes
 /// text, such as a terminal or a named pipe that has a reader.
 class LineLog {

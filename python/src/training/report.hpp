@@ -5,6 +5,7 @@
 
 namespace yolk::python {
 
-void bind_plot(nanobind::module_& module);
+/// report and returns_picture.
+void bind_report(nanobind::module_& module);
 
 }  // namespace yolk::python
