@@ -158,4 +158,10 @@ int setting(const char* name, int unset) {
     return static_cast<int>(value);
 }
 
+std::size_t occurrences(const std::string& text, const std::string& part) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+    return count;
+}
+
 }  // namespace yolk::cli

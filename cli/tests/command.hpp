@@ -61,6 +61,8 @@ class InFolder : public ::testing::Test {
 
 [[nodiscard]] std::string read_text(const std::filesystem::path& path);
 void write_text(const std::filesystem::path& path, const std::string& text);
+/// How often `part` is in `text`.
+[[nodiscard]] std::size_t occurrences(const std::string& text, const std::string& part);
 
 /// A number of 1 to 1,000,000 from the environment; anything else there fails the test.
 [[nodiscard]] int setting(const char* name, int unset);

@@ -20,12 +20,6 @@ constexpr const char* kRankVariables =
 constexpr const char* kTask =
     "train cartpole --json --keep-going --population 64 --max-steps 40 --optimizer momentum --seed 3 ";
 
-std::size_t occurrences(const std::string& text, const std::string& part) {
-    std::size_t count = 0;
-    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-    return count;
-}
-
 class ranks : public InFolder {
    protected:
     [[nodiscard]] Ran run(const std::string& script) const {

@@ -16,12 +16,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-std::size_t occurrences(const std::string& text, const std::string& part) {
-    std::size_t count = 0;
-    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-    return count;
-}
-
 std::string settings_line(Json settings) { return Json{{"settings", std::move(settings)}}.dump() + "\n"; }
 
 std::string score_line(int generation, const Json& policy, double seconds = 1.0) {
