@@ -189,7 +189,6 @@ TEST_F(no_effect, arguments_may_be_called_like_commands) {
 
 TEST_F(no_effect, commands_without_a_subcommand_say_what_there_is) {
     EXPECT_THAT(run("tune table").err, HasSubstr("list, show, explain, export, import, pin or forget"));
-    EXPECT_THAT(run("bench").err, HasSubstr("rollout, kernel, step or tuner"));
     for (const char* line : {"fly", "tune fly", "tune table fly", "system fly", "system xor fly"})
         EXPECT_THAT(run(line).err, HasSubstr("not expected: fly")) << line;
     for (const char* line : {"", "system", "system xor"}) EXPECT_EQ(run(line).code, 2) << line;

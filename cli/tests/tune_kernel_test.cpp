@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `yolk tune kernel` as a user runs it, on the example of docs/own_kernels.md.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <csignal>
@@ -137,13 +138,15 @@ TEST_P(tune_kernel, a_reference_that_ends_the_driver_is_an_error) {
                                       : "was ended by signal 11 (Segmentation fault), while running the reference"));
 }
 
-// It is not a configuration that hangs, and the search does not wait for it again.
+// It is not a configuration that hangs, and the search does not wait for it again. lavapipe leaves loops after some
+// 65,000 passes, so that each of them is long.
 TEST_P(tune_kernel, a_reference_that_hangs_is_an_error) {
     std::string text = read_text(folder_ / "reference.comp");
     const std::string store = "result[y";
-    text.replace(
-        text.find(store), store.size(),
-        "for (uint k = 0; k < 60000; ++k) for (uint j = 0; j < 60000; ++j) sum += weights[(k ^ j) % 25];\n" + store);
+    std::string body;
+    for (int i = 0; i < 32; ++i) body += fmt::format("sum += weights[(k ^ j ^ {}u) % 25];\n", i);
+    text.replace(text.find(store), store.size(),
+                 "for (uint k = 0; k < 60000; ++k) for (uint j = 0; j < 60000; ++j) {\n" + body + "}\n" + store);
     write_text(folder_ / "reference.comp", text);
     const Ran ran = run({"--budget", "3", "--hang-seconds", "8"});
     EXPECT_EQ(ran.code, 1) << ran.err;

@@ -27,8 +27,8 @@ struct Prices {
 };
 
 struct ClientOptions {
-    /// Requests go to base_url + "/chat/completions", with its parameters behind (?api-version=...). https; plain http to
-    /// loopback hosts, and to others without a key.
+    /// Requests go to base_url + "/chat/completions", with its parameters behind (?api-version=...). https; plain http
+    /// to loopback hosts, and to others without a key.
     std::string base_url = "https://api.openai.com/v1";
     /// The environment variable that has the key; empty for a server that wants none. Loopback hosts may go without.
     std::string key_variable = "OPENAI_API_KEY";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chat-completions server on loopback for tests, examples and `yolk bench`: answers by a rule, and misbehaves where
-// the rule says so. A thread for each connection, so that each misbehaviour is a few lines in a row.
+// A chat-completions server on loopback for the tests and examples of systems over models: answers by a rule, and
+// misbehaves where the rule says so. A thread for each connection, so that each misbehaviour is a few lines in a row.
 #pragma once
 
 #include <chrono>

@@ -40,8 +40,7 @@ struct SuiteFlags {
 
 std::vector<SuiteJob> chosen_jobs(const SuiteFlags& flags, SuiteLimits& limits) {
     std::vector<SuiteJob> chosen;
-    for (std::vector<SuiteJob> jobs :
-         {dispatch_jobs(), training_jobs(), system_jobs(), text_jobs(), kernel_jobs(limits)}) {
+    for (std::vector<SuiteJob> jobs : {dispatch_jobs(), training_jobs(), system_jobs(), kernel_jobs(limits)}) {
         for (SuiteJob& job : jobs) {
             const bool is_named = std::ranges::any_of(flags.only, [&](const std::string& part) {
                 return job.group.find(part) != std::string::npos || job.name.find(part) != std::string::npos;

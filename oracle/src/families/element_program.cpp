@@ -94,24 +94,26 @@ OracleValue bounded_choice(const OracleValue& condition, const OracleValue& firs
     return {first.value, std::max(first.tolerance, std::abs(first.value - second.value) + second.tolerance)};
 }
 
-/// Nothing where a value is no number, or beyond what fp32 has.
-OracleValues program_oracle(const ElementProgramDesc& desc, std::vector<OracleValues> values) {
-    const std::size_t count = values.front().size();
-    for (const ElementStep& step : desc.steps) {
-        OracleValues made;
-        for (std::size_t e = 0; e < count; ++e) {
-            const auto operand = [&](std::size_t o) { return values[step.operands[o]][e]; };
-            if (step.operation) {
-                made.push_back(bounded_step(*step.operation, operand(0),
-                                            is_binary(*step.operation) ? operand(1) : OracleValue{0.0, 0.0}));
-            } else {
-                made.push_back(bounded_choice(operand(0), operand(1), operand(2)));
-            }
-            if (!std::isfinite(made.back().value) || !std::isfinite(made.back().tolerance)) return {};
+/// `inputs`: of every element. Nothing where a value is no number, or beyond what fp32 has.
+OracleValues program_oracle(const ElementProgramDesc& desc, const std::vector<OracleValues>& inputs) {
+    OracleValues results;
+    results.reserve(inputs.front().size());
+    std::vector<OracleValue> values;  // of one element: the inputs, then each step
+    for (std::size_t e = 0; e < inputs.front().size(); ++e) {
+        values.clear();
+        for (const OracleValues& input : inputs) values.push_back(input[e]);
+        for (const ElementStep& step : desc.steps) {
+            const auto operand = [&](std::size_t o) { return values[step.operands[o]]; };
+            const OracleValue made = step.operation
+                                         ? bounded_step(*step.operation, operand(0),
+                                                        is_binary(*step.operation) ? operand(1) : OracleValue{0.0, 0.0})
+                                         : bounded_choice(operand(0), operand(1), operand(2));
+            if (!std::isfinite(made.value) || !std::isfinite(made.tolerance)) return {};
+            values.push_back(made);
         }
-        values.push_back(std::move(made));
+        results.push_back(values.back());
     }
-    return values.back();
+    return results;
 }
 
 class ElementProgramProblem final : public OperationProblem<ElementProgramDesc> {
@@ -133,7 +135,7 @@ class ElementProgramProblem final : public OperationProblem<ElementProgramDesc> 
         std::vector<OracleValues> values;
         for (std::size_t i = 0; i < desc().inputs.size(); ++i)
             values.push_back(repeated_along(desc(), desc().inputs[i], given.in<float>(i)));
-        OracleValues result = program_oracle(desc(), std::move(values));
+        OracleValues result = program_oracle(desc(), values);
         if (result.empty()) return {};
         return {std::move(result)};
     }

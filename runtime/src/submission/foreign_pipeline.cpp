@@ -126,7 +126,8 @@ Result<void> make_and_dispatch(const Device& device, const KernelModule& kernel,
 Result<void> try_foreign_pipeline(const Device& device, const KernelModule& kernel,
                                   std::span<const SpecConstant> constants) {
     const DeviceInfo& info = device.info();
-    if (info.kind != DeviceKind::Cpu || is_worker() || device.impl()->pipelines->leaves_out(kernel, constants)) return {};
+    if (info.kind != DeviceKind::Cpu || is_worker() || device.impl()->pipelines->leaves_out(kernel, constants))
+        return {};
     static TriedPipelines tried;
     const WorkerMessage request = request_of(info, kernel, constants);
     const std::string key = key_of(request, info.driver_uuid);
