@@ -25,7 +25,7 @@ std::string score_line(int generation, const Json& policy, double seconds = 1.0)
            "\n";
 }
 
-/// Of `generations`, whose scores go up by `step`.
+/// A log of `generations`; each score is `step` above the one before.
 std::string straight_log(int seed, int generations, double step, const std::string& task = "cartpole") {
     std::string text = settings_line({{"task", task},
                                       {"population", 64},

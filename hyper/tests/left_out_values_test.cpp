@@ -91,7 +91,7 @@ TEST_P(left_out_values, a_function_that_reads_one_is_told) {
         "was read"));
 }
 
-/// Of the mean before each generation: how far it has come.
+/// How far the mean has moved, before each generation.
 TEST_P(left_out_values, a_look_sees_the_mean_that_was_scored) {
     const std::vector<Example> examples = rows_for_two_layers(6, 100), held_out = rows_for_two_layers(3, 300);
     for (const std::uint32_t drawn : {0U, 2U}) {

@@ -11,8 +11,8 @@
 namespace yolk::cli {
 namespace {
 
-/// Of one run: at SwiftShader's .7 million evaluations per second (docs/kernels/rollout.md) 2^20 members take twelve
-/// minutes, more than wait() gives by default.
+/// The longest wait for one run. At SwiftShader's .7 million evaluations per second (docs/kernels/rollout.md) 2^20
+/// members take twelve minutes, more than wait() gives by default.
 constexpr std::chrono::hours kLongestRun{2};
 
 Result<double> wall_seconds_of_run(Dispatcher& dispatcher, Recorder& recorder) {

@@ -108,7 +108,7 @@ Command add_generate_command(App& app) {
     add_number(*command, "--tokens", flags->generate.tokens, "Tokens behind each prompt, at most")->default_str("64");
     add_number(*command, "--temperature", flags->generate.temperature, "0: always the likeliest token")
         ->default_str("0");
-    add_number(*command, "--top-k", flags->generate.top_k, "Draws from so many of the likeliest tokens; 0: from all")
+    add_number(*command, "--top-k", flags->generate.top_k, "How many of the likeliest tokens are drawn from; 0: all")
         ->default_str("0");
     add_number(*command, "--top-p", flags->generate.top_p,
                "Draws from the fewest of the likeliest tokens whose probabilities sum to it")

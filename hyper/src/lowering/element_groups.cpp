@@ -13,7 +13,7 @@ namespace yolk::hyper::population {
 namespace {
 
 constexpr std::size_t kNoGroup = static_cast<std::size_t>(-1);
-/// Of a group, by cost_of(): drivers compile a kernel of all its operations at once.
+/// The highest cost_of() a group: drivers compile all of its operations as one kernel.
 constexpr std::uint64_t kMostElementCost = 1024;
 
 /// What leaves every element where it is.

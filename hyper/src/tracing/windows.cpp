@@ -13,7 +13,7 @@
 namespace yolk::hyper {
 namespace {
 
-/// An image has at most so many elements in one channel, and so has what its windows see: ids are fp32.
+/// The most elements in one channel of an image, or of what its windows see: ids are fp32.
 constexpr std::uint64_t kMostElements = std::uint64_t{1} << 24U;
 constexpr std::int64_t kLargestNumber = std::numeric_limits<std::int32_t>::max();
 

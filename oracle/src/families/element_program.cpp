@@ -87,7 +87,7 @@ OracleValue bounded_step(ElementwiseOperation operation, const OracleValue& x, c
     return made;
 }
 
-/// Of a condition that may be 0 and may not, either value.
+/// If the condition may be 0 or not, the result may be either value.
 OracleValue bounded_choice(const OracleValue& condition, const OracleValue& first, const OracleValue& second) {
     if (std::abs(condition.value) > condition.tolerance) return first;
     if (condition.tolerance == 0.0) return second;
@@ -193,7 +193,7 @@ ElementProgramDesc program_of(std::string_view text) {
     return operation_of<ElementProgramDesc>().fields.parse(text).value();
 }
 
-/// Of steps that drivers compile quickly.
+/// All steps are ones that drivers compile quickly.
 ElementProgramDesc longest_program() {
     ElementProgramDesc desc{.extents = {9, 12}, .inputs = {3, 2}};
     while (desc.steps.size() < kMostProgramSteps) {

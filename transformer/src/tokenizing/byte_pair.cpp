@@ -5,6 +5,7 @@
 #include <queue>
 #include <tuple>
 
+#include "longest_token.hpp"
 #include "unicode_text.hpp"
 #include "yolk/internal/core/utf8.hpp"
 
@@ -76,11 +77,7 @@ Result<std::vector<std::uint32_t>> BytePair::ids(std::string_view text) const {
     std::vector<std::uint32_t> ids = rules_.before;
     std::size_t begin = 0;
     for (std::size_t at = 0; at < text.size();) {
-        const std::pair<std::string, std::uint32_t>* found = nullptr;
-        for (const auto& whole : rules_.whole) {  // the longest of those that begin here
-            const bool is_here = text.substr(at, whole.first.size()) == whole.first;
-            if (is_here && (found == nullptr || whole.first.size() > found->first.size())) found = &whole;
-        }
+        const auto* const found = longest_at_beginning(rules_.whole, text.substr(at));
         if (found == nullptr) {
             ++at;
             continue;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "longest_token.hpp"
 #include "unicode_text.hpp"
 #include "yolk/internal/core/utf8.hpp"
 
@@ -109,11 +110,7 @@ Result<std::vector<std::uint32_t>> WordPiece::ids(std::string_view text, std::ui
     std::vector<std::uint32_t> inside;
     std::size_t begin = 0;
     for (std::size_t at = 0; at < text.size() && inside.size() < room;) {
-        const std::pair<std::string, std::uint32_t>* found = nullptr;
-        for (const auto& whole : rules_.whole) {  // the longest of those that begin here
-            const bool is_here = text.substr(at, whole.first.size()) == whole.first;
-            if (is_here && (found == nullptr || whole.first.size() > found->first.size())) found = &whole;
-        }
+        const auto* const found = longest_at_beginning(rules_.whole, text.substr(at));
         if (found == nullptr) {
             ++at;
             continue;
