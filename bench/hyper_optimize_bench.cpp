@@ -112,7 +112,7 @@ class HostMeanSearch final : public hyper::Search {
     }
 };
 
-enum class By { Eggroll, HostMeanEggroll, Adam };
+enum class By { Eggroll, HostMeanEggroll, Adam, AdamApart };
 
 struct StepCost {
     double seconds = 0.0;
@@ -128,7 +128,8 @@ Result<StepCost> cost_of_step(SearchedSystem& searched, const Device& device, By
                                    .generations = searched.steps};
     static HostMeanSearch host_mean;
     if (by == By::HostMeanEggroll) options.search = &host_mean;
-    if (by == By::Adam) options.gradient = hyper::GradientOptions{};
+    if (by == By::Adam || by == By::AdamApart) options.gradient = hyper::GradientOptions{};
+    options.population_options.joined_kernels = by != By::AdamApart;
     options.on_generation = [&](const hyper::GenerationReport&) {
         reports.push_back(Clock::now());
         const OperationCounts counts = device.counts();
@@ -166,7 +167,8 @@ void add_searches(std::span<BenchDevice> devices) {
         std::vector<Way> ways;
     };
     const Way eggroll{"mean_on_device", By::Eggroll};
-    const std::vector<Way> all{eggroll, {"mean_on_host", By::HostMeanEggroll}, {"adam", By::Adam}};
+    const std::vector<Way> all{
+        eggroll, {"mean_on_host", By::HostMeanEggroll}, {"adam", By::Adam}, {"adam_apart", By::AdamApart}};
     for (const Row& row : {Row{"xor", &exclusive_or, all}, Row{"32-64-64-8x64", &network, all},
                            Row{"8-16-16-4x8/scored_on_host", &many_members, {eggroll}},
                            Row{"8-16-16-4x8/scored_on_device", &many_members_scored_on_device, {eggroll}}}) {

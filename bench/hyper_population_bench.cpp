@@ -4,7 +4,7 @@
 // one candidate at a time on the host, its weights formed, by the graph's executor. Items are candidates. Two systems:
 // 8-16-16-4 over 8 examples and 32-64-64-8 over 64. The metric, a squared distance, is computed on the host; in rows
 // `scored_on_device` it is traced behind the system, and the means over examples stay on the device, as in
-// System::optimize with a metric of Metric::on_device.
+// System::optimize with a metric of Metric::on_device. `apart` has a kernel for each elementwise equation.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -92,7 +92,7 @@ Result<void> evaluate_members(hyper::PopulationEvaluator& evaluator, const Setup
 /// `members` at a time until all of a population have been scored, or, one by one, some of them.
 Result<void> time_evaluator(benchmark::State& state, BenchDevice& on, const Sizes& sizes, std::uint32_t chunk,
                             std::uint32_t members, Determinism determinism = Determinism::Exact,
-                            ScoredOn scored_on = ScoredOn::Host) {
+                            ScoredOn scored_on = ScoredOn::Host, bool joined_kernels = true) {
     YOLK_TRY(const Setup setup, set_up(sizes, scored_on));
     YOLK_TRY(hyper::HostPool pool, hyper::HostPool::create());
     YOLK_TRY(hyper::PopulationEvaluator evaluator,
@@ -101,7 +101,8 @@ Result<void> time_evaluator(benchmark::State& state, BenchDevice& on, const Size
                                                 {.max_batch_size = chunk * sizes.examples,
                                                  .determinism = determinism,
                                                  .plain_outputs = true,
-                                                 .mean_outputs = scored_on == ScoredOn::Device}));
+                                                 .mean_outputs = scored_on == ScoredOn::Device,
+                                                 .joined_kernels = joined_kernels}));
     Buffer scores;
     if (scored_on == ScoredOn::Device) {
         YOLK_TRY(scores, on.device.create_buffer({.size_bytes = sizeof(float) * members, .label = "scores"}));
@@ -188,6 +189,11 @@ void add(std::span<BenchDevice> devices) {
                             return time_evaluator(state, on, sizes, 0, kPopulation, determinism, ScoredOn::Device);
                         });
             }
+            add_one(fmt::format("{}/{}/apart/scored_on_device/chunk:default", network, on.name),
+                    [&on, sizes](benchmark::State& state) {
+                        return time_evaluator(state, on, sizes, 0, kPopulation, Determinism::Exact, ScoredOn::Device,
+                                              false);
+                    });
             add_one(fmt::format("{}/{}/one_by_one", network, on.name),
                     [&on, sizes](benchmark::State& state) { return time_evaluator(state, on, sizes, 1, 1); });
         }

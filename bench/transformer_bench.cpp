@@ -111,14 +111,15 @@ double mean_loss(const hyper::PopulationOutputs& outputs) {
     return sum / static_cast<double>(outputs.values.size());
 }
 
-Result<void> time_members(benchmark::State& state, BenchDevice& on, std::uint32_t members, std::uint32_t examples) {
+Result<void> time_members(benchmark::State& state, BenchDevice& on, std::uint32_t members, std::uint32_t examples,
+                          bool joined_kernels) {
     hyper::System system("transformer", log_probability);
     YOLK_TRY(const std::vector<hyper::TracedExample> traces, system.trace_all(windows(examples, true)));
     YOLK_TRY(const hyper::SearchSpace space, hyper::search_space(system.parameters()));
     YOLK_TRY(hyper::HostPool pool, hyper::HostPool::create());
-    YOLK_TRY(
-        hyper::PopulationEvaluator evaluator,
-        hyper::PopulationEvaluator::create({.devices = on.dispatcher, .pool = &pool}, traces, system.parameters(), {}));
+    YOLK_TRY(hyper::PopulationEvaluator evaluator,
+             hyper::PopulationEvaluator::create({.devices = on.dispatcher, .pool = &pool}, traces, system.parameters(),
+                                                {.joined_kernels = joined_kernels}));
     const auto evaluate = [&](std::int32_t first, std::uint32_t count) {
         return evaluator.evaluate({.table = space.table,
                                    .mean = space.mean,
@@ -144,7 +145,7 @@ Result<void> time_members(benchmark::State& state, BenchDevice& on, std::uint32_
 
 /// One search of kSteps, or of as many as half a minute takes. Examples are drawn for each step, and all of them make
 /// one, so that the data is new to the device, as in training, and the losses can be compared.
-Result<void> time_adam(benchmark::State& state, BenchDevice& on, std::uint32_t examples) {
+Result<void> time_adam(benchmark::State& state, BenchDevice& on, std::uint32_t examples, bool joined_kernels) {
     using Clock = std::chrono::steady_clock;
     hyper::System system("transformer", logits);
     system.use(on.dispatcher);
@@ -152,6 +153,7 @@ Result<void> time_adam(benchmark::State& state, BenchDevice& on, std::uint32_t e
     std::vector<double> losses;
     hyper::OptimizeOptions options{.generations = kSteps + 1,
                                    .examples_per_generation = examples,
+                                   .population_options = {.joined_kernels = joined_kernels},
                                    .gradient = hyper::GradientOptions{.learning_rate = 3e-3F}};
     options.on_generation = [&](const hyper::GenerationReport& report) {
         reports.push_back(Clock::now());
@@ -181,16 +183,21 @@ benchmark::internal::Benchmark* add_one(const std::string& name,
 
 void add(std::span<BenchDevice> devices) {
     for (BenchDevice& on : devices) {
-        for (const std::uint32_t examples : {1U, 8U}) {
-            add_one(fmt::format("transformer/{}/population/examples:{}", on.name, examples),
-                    [&on, examples](benchmark::State& state) { return time_members(state, on, 1024, examples); })
-                ->UseRealTime();
+        for (const bool joined : {true, false}) {
+            const char* const kernels = joined ? "" : "/apart";
+            for (const std::uint32_t examples : {1U, 8U}) {
+                add_one(fmt::format("transformer/{}/population/examples:{}{}", on.name, examples, kernels),
+                        [&on, examples, joined](benchmark::State& state) {
+                            return time_members(state, on, 1024, examples, joined);
+                        })
+                    ->UseRealTime();
+            }
+            add_one(fmt::format("transformer/{}/adam/windows:16{}", on.name, kernels),
+                    [&on, joined](benchmark::State& state) { return time_adam(state, on, 16, joined); })
+                ->UseManualTime()
+                ->Iterations(1)
+                ->Unit(benchmark::kMillisecond);
         }
-        add_one(fmt::format("transformer/{}/adam/windows:16", on.name),
-                [&on](benchmark::State& state) { return time_adam(state, on, 16); })
-            ->UseManualTime()
-            ->Iterations(1)
-            ->Unit(benchmark::kMillisecond);
     }
 }
 

@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::yolk::testing::expect_error;
 
-constexpr std::uint32_t kMembers = 32;
+constexpr std::uint32_t kFiniteMembers = 32;
 constexpr float kNoScore = std::numeric_limits<float>::quiet_NaN();
 constexpr float kEndless = std::numeric_limits<float>::infinity();
 constexpr OptimizerRule kAllRules[] = {OptimizerRule::Sgd, OptimizerRule::Momentum, OptimizerRule::Adam};
@@ -68,12 +68,12 @@ TEST_P(not_finite, a_generation_without_a_finite_score_poisons_nothing) {
         for (const FitnessRule fitness :
              {FitnessRule::PairDifference, FitnessRule::PairSign, FitnessRule::CentredRank}) {
             const Scores scores = [](std::uint32_t generation) {
-                if (generation == 2) return std::vector<float>(kMembers, kNoScore);
-                if (generation == 3) return std::vector<float>(kMembers, -kEndless);
-                return drawn_scores(kMembers, generation + 1);
+                if (generation == 2) return std::vector<float>(kFiniteMembers, kNoScore);
+                if (generation == 3) return std::vector<float>(kFiniteMembers, -kEndless);
+                return drawn_scores(kFiniteMembers, generation + 1);
             };
             ASSERT_OK_AND_ASSIGN(Runs runs,
-                                 create({.population = kMembers, .fitness = fitness, .optimizer = rule}, scores));
+                                 create({.population = kFiniteMembers, .fitness = fitness, .optimizer = rule}, scores));
             std::string before;
             for (std::uint32_t generation = 0; generation < 6; ++generation) {
                 ASSERT_OK_AND_ASSIGN(const GenerationSummary summary, runs.step());
@@ -81,7 +81,7 @@ TEST_P(not_finite, a_generation_without_a_finite_score_poisons_nothing) {
                 const bool is_bad = generation == 2 || generation == 3;
                 EXPECT_EQ(summary.has_finite, !is_bad);
                 EXPECT_EQ(by_twin.has_finite, !is_bad);
-                EXPECT_EQ(summary.not_finite, is_bad ? kMembers : 0U);
+                EXPECT_EQ(summary.not_finite, is_bad ? kFiniteMembers : 0U);
                 EXPECT_EQ(std::isfinite(summary.best), !is_bad) << "best of nothing";
                 EXPECT_EQ(std::isfinite(summary.mean), !is_bad);
                 EXPECT_TRUE(are_all_finite(runs.device->parameters()) &&
@@ -96,13 +96,13 @@ TEST_P(not_finite, a_generation_without_a_finite_score_poisons_nothing) {
 }
 
 TEST_P(not_finite, a_run_that_has_nothing_to_learn_from_ends) {
-    const EvolutionOptions options{.population = kMembers};
-    const Scores never = [](std::uint32_t) { return std::vector<float>(kMembers, kNoScore); };
+    const EvolutionOptions options{.population = kFiniteMembers};
+    const Scores never = [](std::uint32_t) { return std::vector<float>(kFiniteMembers, kNoScore); };
     ASSERT_OK_AND_ASSIGN(Runs runs, create(options, never));
     EXPECT_TRUE(expect_error(runs.step(), ErrorKind::Failed, "In generation 0 no member has a finite score"));
     EXPECT_TRUE(expect_error(runs.twin->step(), ErrorKind::Failed, "In generation 0 no member has a finite score"));
     const Scores once = [](std::uint32_t generation) {
-        return generation == 0 ? drawn_scores(kMembers) : std::vector<float>(kMembers, kNoScore);
+        return generation == 0 ? drawn_scores(kFiniteMembers) : std::vector<float>(kFiniteMembers, kNoScore);
     };
     ASSERT_OK_AND_ASSIGN(Runs later, create(options, once));
     ::testing::internal::CaptureStderr();
@@ -114,9 +114,9 @@ TEST_P(not_finite, a_run_that_has_nothing_to_learn_from_ends) {
 // Steps so long that parameters and moments would overflow.
 TEST_P(not_finite, elements_that_would_overflow_stay_and_are_counted) {
     for (const OptimizerRule rule : kAllRules) {
-        const Scores scores = [](std::uint32_t generation) { return drawn_scores(kMembers, generation + 1); };
+        const Scores scores = [](std::uint32_t generation) { return drawn_scores(kFiniteMembers, generation + 1); };
         const EvolutionOptions options{
-            .population = kMembers, .sigma = 4.0F, .learning_rate = 3e38F, .optimizer = rule};
+            .population = kFiniteMembers, .sigma = 4.0F, .learning_rate = 3e38F, .optimizer = rule};
         ASSERT_OK_AND_ASSIGN(Runs runs, create(options, scores));
         std::uint32_t skipped = 0;
         ::testing::internal::CaptureStderr();

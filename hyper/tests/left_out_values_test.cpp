@@ -17,7 +17,7 @@ class left_out_values : public ::yolk::testing::DeviceTest {};
 YOLK_FOR_EACH_DEVICE(left_out_values);
 
 /// tanh(x W0^T) W1^T + b, of which W1 is searched. `reads` looks at a value in between.
-System two_layers(bool reads = false) {
+System layered_system(bool reads = false) {
     const auto matrix = [](const char* name, std::uint32_t out, std::uint32_t in, std::uint32_t seed, bool searched) {
         return hyperfunction(name, MatrixWeight{.out = out, .in = in, .values = drawn_tensor({out, in}, seed)},
                              [](const Traced& w, const Traced& x) { return linear(w, x); }, {.optimize = searched});
@@ -51,7 +51,7 @@ TEST_P(left_out_values, searches_are_the_same) {
     for (const std::uint32_t drawn : {0U, 2U}) {
         std::vector<std::string> hashes;
         for (const bool leaves : {false, true}) {
-            System system = two_layers();
+            System system = layered_system();
             system.use(dispatcher());
             system.leave_values_out(leaves);
             OptimizeOptions options = steps_of_two_layers(drawn);
@@ -71,7 +71,7 @@ TEST_P(left_out_values, populations_are_the_same) {
                                             {.values = {{"second", drawn_tensor({2, 5}, 9)}}}};
     std::vector<std::vector<double>> rewards;
     for (const bool leaves : {false, true}) {
-        System system = two_layers();
+        System system = layered_system();
         system.use(dispatcher());
         system.leave_values_out(leaves);
         ASSERT_OK_AND_ASSIGN(const PopulationEvaluation found,
@@ -83,7 +83,7 @@ TEST_P(left_out_values, populations_are_the_same) {
 }
 
 TEST_P(left_out_values, a_function_that_reads_one_is_told) {
-    System system = two_layers(true);
+    System system = layered_system(true);
     system.use(dispatcher());
     system.leave_values_out(true);
     EXPECT_TRUE(::yolk::testing::expect_error(
@@ -95,7 +95,7 @@ TEST_P(left_out_values, a_function_that_reads_one_is_told) {
 TEST_P(left_out_values, a_look_sees_the_mean_that_was_scored) {
     const std::vector<Example> examples = rows_for_two_layers(6, 100), held_out = rows_for_two_layers(3, 300);
     for (const std::uint32_t drawn : {0U, 2U}) {
-        System system = two_layers();
+        System system = layered_system();
         system.use(dispatcher());
         ASSERT_OK_AND_ASSIGN(const SearchSpace start, search_space(system.parameters()));
         OptimizeOptions options = steps_of_two_layers(drawn);

@@ -20,7 +20,7 @@ namespace {
 // 518 products 2.6 s, 786 4.3 s, 920 5.6 s, 1,030 7.8 s, 1,328 18 s), and an invocation's copy of the parameters no
 // longer fits beside its noise in a core's cache (eight lanes, 64 KiB).
 constexpr std::uint64_t kMaxUnrolledProducts = 1024;
-constexpr std::uint32_t kMaxPrivateParameters = 2048;
+constexpr std::uint32_t kMaxPrivateParameters = 2048;  // NVIDIA's compiler refuses 8,176 on an H200
 // Of packed noise: one register each. Above, compilers of GPUs begin to spill (docs/kernels/rollout.md).
 constexpr std::uint64_t kMaxPackedWords = 160;
 // On CPU drivers: below 32 groups of 32 the last one counts; from there on both sizes are equally fast.
@@ -272,6 +272,10 @@ RolloutConfig rollout_config(const DeviceInfo& info, const RolloutDesc& desc) no
 }
 
 Result<void> legal_rollout(const DeviceInfo& /*info*/, const RolloutDesc& desc, const RolloutConfig& config) {
+    if (config.private_parameters == 1 && desc.network.layer_elements() > kMaxPrivateParameters) {
+        return bad_input("private_parameters is 1, which takes networks of at most {} parameters; this one has {}.",
+                         kMaxPrivateParameters, desc.network.layer_elements());
+    }
     if (config.packed != 1) return {};
     if (config.unrolled == 0 || config.private_parameters == 1)
         return bad_input("packed is 1, which needs unrolled 1 and private_parameters 0.");
