@@ -126,6 +126,7 @@ yolk_kernel(concat_quads FAMILY concat SOURCE concat/concat.comp DEFINES CONCAT_
 yolk_kernel(gather FAMILY gather SOURCE gather/gather.comp)
 yolk_kernel(gather_quads FAMILY gather SOURCE gather/gather.comp DEFINES GATHER_QUADS=1)
 yolk_kernel(scatter FAMILY scatter SOURCE scatter/scatter.comp)
+yolk_kernel(scatter_by_row FAMILY scatter SOURCE scatter/scatter_by_row.comp)
 yolk_kernel(scatter_quads FAMILY scatter SOURCE scatter/scatter.comp DEFINES SCATTER_QUADS=1)
 yolk_kernel(exact_math FAMILY exact_math SOURCE exact_math/exact_math.comp)
 yolk_kernel(matmul_direct_fast FAMILY matmul TOLERANT UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)

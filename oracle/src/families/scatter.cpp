@@ -92,7 +92,7 @@ class ScatterProblem final : public OperationProblem<ScatterDesc> {
 };
 
 // Empty in each way, no rows at all, one element, columns that quads divide and that they do not, around the default
-// workgroup's 64 columns, around 16 and 256 ids of a dispatch, each way of sharing.
+// workgroup's 64 columns, around 16, 64 and 256 ids of a dispatch, each way of sharing.
 constexpr std::array kScatterCases{
     ScatterDesc{.members = 0, .target_rows = 3, .columns = 5, .id_count = 2},
     ScatterDesc{.members = 2, .target_rows = 3, .columns = 0, .id_count = 2},
@@ -107,6 +107,7 @@ constexpr std::array kScatterCases{
         .members = 5, .target_rows = 13, .columns = 4, .id_count = 31, .shared_ids = true, .shared_values = true},
     ScatterDesc{.members = 1, .target_rows = 3, .columns = 63, .id_count = 5},
     ScatterDesc{.members = 1, .target_rows = 3, .columns = 65, .id_count = 5},
+    ScatterDesc{.members = 2, .target_rows = 5, .columns = 65, .id_count = 65},
     ScatterDesc{.members = 2, .target_rows = 5, .columns = 12, .id_count = 257},
 };
 

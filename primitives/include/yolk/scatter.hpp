@@ -22,7 +22,8 @@ constexpr auto enum_words(ScatterMode /*type*/) { return std::to_array<std::stri
 /// Tuning parameters; any valid configuration gives the same bytes.
 struct ScatterConfig {
     std::uint32_t workgroup_size = 64;
-    std::uint32_t elements_per_load = 1;    ///< 4 where columns is a multiple of 4
+    std::uint32_t by_row = 0;             ///< 1: a workgroup for each row of a target; 0: an invocation for each column
+    std::uint32_t elements_per_load = 1;  ///< 4 where columns is a multiple of 4; 1 by row
     std::uint32_t ids_per_dispatch = 4096;  ///< at most; fewer where the device's loop limit asks for it
 };
 

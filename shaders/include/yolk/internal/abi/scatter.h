@@ -19,6 +19,8 @@ ABI_CONST uint kSpecMode = 1;           // one of the next
 ABI_CONST uint kModeAssign = 0;
 ABI_CONST uint kModeAdd = 1;
 
+ABI_CONST uint kMaxRowWords = 8;  // by row: 256 bits
+
 struct Params {
     uint members;
     uint target_rows;
