@@ -111,8 +111,12 @@ Result<void> refresh(TracedExample& example, const std::map<std::string, Value>&
     return refresh_valid(example, inputs, varying);
 }
 
-Result<void> refresh_valid(TracedExample& example, const std::map<std::string, Value>& inputs,
-                           std::optional<std::span<const std::string>> varying) {
+namespace {
+
+/// `reads_new`: whether an equation that does not vary is evaluated again; called in their order.
+template <class ReadsNew>
+Result<void> renew(TracedExample& example, const std::map<std::string, Value>& inputs,
+                   std::optional<std::span<const std::string>> varying, ReadsNew&& reads_new) {
     if (!example.notes.empty()) {
         return bad_input(
             "The trace of graph '{}' read values past the tracer, so its equations may hold what an input was: {} "
@@ -121,18 +125,41 @@ Result<void> refresh_valid(TracedExample& example, const std::map<std::string, V
             shown(example.graph.name), example.notes.front());
     }
     TracedExample fresh{.graph = std::move(example.graph), .values = example.values};
-    const auto renew = [&]() -> Result<void> {
+    const auto evaluate = [&]() -> Result<void> {
         YOLK_TRY_VOID(take_inputs(fresh, inputs));
         const std::vector<bool> varies = dependents_of(fresh.graph, varying);
         for (std::size_t i = 0; i < fresh.graph.equations.size(); ++i) {
-            if (!reads_any(fresh.graph.equations[i], varies)) YOLK_TRY_VOID(evaluate_again(fresh, i));
+            const Equation& equation = fresh.graph.equations[i];
+            if (!reads_any(equation, varies) && reads_new(fresh, equation)) YOLK_TRY_VOID(evaluate_again(fresh, i));
         }
         return check_ids(view_of(fresh));
     };
-    Result<void> done = renew();
+    Result<void> done = evaluate();
     example.graph = std::move(fresh.graph);
     if (done) example.values = std::move(fresh.values);
     return done;
+}
+
+}  // namespace
+
+Result<void> refresh_valid(TracedExample& example, const std::map<std::string, Value>& inputs,
+                           std::optional<std::span<const std::string>> varying) {
+    return renew(example, inputs, varying, [](const TracedExample&, const Equation&) { return true; });
+}
+
+Result<void> refresh_changed(TracedExample& example, const std::map<std::string, Value>& inputs) {
+    std::vector<bool> changed;
+    const auto reads_new = [&](const TracedExample& fresh, const Equation& equation) {
+        if (changed.empty()) {
+            changed.assign(fresh.values.size(), false);
+            for (const auto& [key, id] : fresh.graph.inputs)
+                changed[id.value] = !(fresh.values[id.value] == example.values[id.value]);
+        }
+        if (equation.host == nullptr && !has_effects(equation) && !reads_any(equation, changed)) return false;
+        for (const VariableId result : equation.results) changed[result.value] = true;
+        return true;
+    };
+    return renew(example, inputs, std::nullopt, reads_new);
 }
 
 }  // namespace yolk::hyper::population

@@ -25,6 +25,10 @@ namespace yolk::hyper::population {
 [[nodiscard]] Result<void> refresh_valid(TracedExample& example, const std::map<std::string, Value>& inputs,
                                          std::optional<std::span<const std::string>> varying = std::nullopt);
 
+/// refresh_valid() of a trace that it has filled before: equations whose operands are as they were keep their results,
+/// host functions excepted.
+[[nodiscard]] Result<void> refresh_changed(TracedExample& example, const std::map<std::string, Value>& inputs);
+
 /// Whether the user's function would make the same equations of other inputs of these types: the trace read nothing
 /// past the tracer and called no host function, which may have effects.
 [[nodiscard]] bool is_refreshable(const TracedExample& example);

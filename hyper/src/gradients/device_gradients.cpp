@@ -272,7 +272,7 @@ Result<void> DeviceGradients::take_inputs(Stage& stage, std::map<std::string, Va
         return inputs.at(input.first) == stacked.values[input.second.value];
     });
     if (all_given) return {};
-    YOLK_TRY_VOID(population::refresh_valid(stacked, inputs));
+    YOLK_TRY_VOID(population::refresh_changed(stacked, inputs));
     const TracedExample* const now = &stacked;
     YOLK_TRY_VOID(stage.set->replace(std::span(&now, 1)));
     return stage.program->take_examples();

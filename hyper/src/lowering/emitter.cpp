@@ -27,6 +27,20 @@ void append_floats(const Value& value, const Shape& shape, std::vector<std::uint
     words.insert(words.end(), shape.element_count().value_or(0), std::bit_cast<std::uint32_t>(number));
 }
 
+std::vector<Value> values_of(const Constants::Origin& origin) {
+    std::vector<Value> values;
+    for (std::uint32_t e = 0; e < origin.examples; ++e)
+        values.push_back(traced_value(origin.group->examples[e], origin.place));
+    return values;
+}
+
+/// Equal numbers may have different signs of zero.
+bool makes_same_words(const Value& a, const Value& b) {
+    if (a.tensor() != nullptr && b.tensor() != nullptr) return a == b;
+    return a.kind() == b.kind() && a.tensor() == nullptr &&
+           std::bit_cast<std::uint32_t>(as_fp32(a)) == std::bit_cast<std::uint32_t>(as_fp32(b));
+}
+
 }  // namespace
 
 std::uint64_t perturbed_linear_scratch(const PerturbedLinearDesc& desc) {
@@ -176,10 +190,12 @@ BufferRef Emitter::raw(const Operand& operand) {
 
 BufferRef Emitter::table(const Operand& operand) {
     if (operand.traits.source < 0) {
-        return store(key_of(operand) + " as table", [&of = group(), place = operand.place](auto& words) {
-            for (const float x : traced_value(of.examples.front(), place).tensor()->values())
-                words.push_back(std::bit_cast<std::uint32_t>(exact::exact_flush_operand(x)));
-        });
+        return store(key_of(operand) + " as table",
+                     [&of = group(), place = operand.place](auto& words) {
+                         for (const float x : traced_value(of.examples.front(), place).tensor()->values())
+                             words.push_back(std::bit_cast<std::uint32_t>(exact::exact_flush_operand(x)));
+                     },
+                     {&group(), operand.place, 1});
     }
     // Small elements of the mean itself are as the optimizer left them.
     if (source(operand).kind == SourceKind::Mean) return source_values(operand.traits.source);
@@ -243,7 +259,7 @@ std::string Emitter::key_of(const Operand& operand) const {
     return fmt::format("{} literal {} {}", group_, operand.place.equation, operand.place.operand);
 }
 
-BufferRef Emitter::store(const std::string& key, Constants::Fill fill) {
+BufferRef Emitter::store(const std::string& key, Constants::Fill fill, Constants::Origin origin) {
     if (const auto found = constants_.known.find(key); found != constants_.known.end()) return found->second.buffer;
     const std::size_t begin = round_up(constants_.words.size(), kViewAlignment / kElementBytes);
     constants_.words.resize(begin);
@@ -251,22 +267,26 @@ BufferRef Emitter::store(const std::string& key, Constants::Fill fill) {
     const BufferRef buffer{.home = BufferRef::Home::Constants,
                            .offset = kElementBytes * begin,
                            .bytes = kElementBytes * (constants_.words.size() - begin)};
-    constants_.known.emplace(key, Constants::Piece{buffer, std::move(fill)});
+    constants_.known.emplace(key, Constants::Piece{buffer, std::move(fill), origin, values_of(origin)});
     return buffer;
 }
 
 Result<void> Constants::refill() {
-    std::vector<std::uint32_t> piece;
-    for (const auto& [key, known_piece] : known) {
-        piece.clear();
-        known_piece.fill(piece);
-        if (kElementBytes * piece.size() != known_piece.buffer.bytes) {
+    std::vector<std::uint32_t> filled;
+    for (auto& [key, piece] : known) {
+        std::vector<Value> now = values_of(piece.origin);
+        if (std::ranges::equal(now, piece.made_of, &makes_same_words)) continue;
+        filled.clear();
+        piece.fill(filled);
+        if (kElementBytes * filled.size() != piece.buffer.bytes) {
             return bad_input(
                 "The examples' data ({}) has {} bytes now; it had {}. Give examples of the same structure.", key,
-                kElementBytes * piece.size(), known_piece.buffer.bytes);
+                kElementBytes * filled.size(), piece.buffer.bytes);
         }
-        std::ranges::copy(piece,
-                          words.begin() + static_cast<std::ptrdiff_t>(known_piece.buffer.offset / kElementBytes));
+        std::ranges::copy(filled, words.begin() + static_cast<std::ptrdiff_t>(piece.buffer.offset / kElementBytes));
+        piece.made_of = std::move(now);
+        if (std::ranges::find(refilled, piece.buffer.offset, &BufferRef::offset) == refilled.end())
+            refilled.push_back(piece.buffer);
     }
     return {};
 }
@@ -276,7 +296,8 @@ BufferRef Emitter::constant(const Operand& operand, bool per_example, const Shap
                  [&of = group(), count = examples(per_example), place = operand.place, shape](auto& words) {
                      for (std::uint32_t e = 0; e < count; ++e)
                          append_floats(traced_value(of.examples[e], place), shape, words);
-                 });
+                 },
+                 {&group(), operand.place, examples(per_example)});
 }
 
 BufferRef Emitter::constant_words(const Operand& operand, bool per_example) {
@@ -287,22 +308,25 @@ BufferRef Emitter::constant_words(const Operand& operand, bool per_example) {
                          for (const float id : traced_value(of.examples[e], place).tensor()->values())
                              words.push_back(static_cast<std::uint32_t>(id));
                      }
-                 });
+                 },
+                 {&group(), operand.place, examples(per_example)});
 }
 
 BufferRef Emitter::constant_ids(const Operand& ids, const IdTables& tables) {
     const std::string key =
         fmt::format("{} as ids of {} {} {}", key_of(ids), tables.count, tables.extent, tables.per_example);
-    return store(key, [&of = group(), place = ids.place, tables](auto& words) {
-        for (std::uint32_t e = 0; e < of.count(); ++e) {
-            const Value& value = traced_value(of.examples[e], place);
-            const std::uint32_t first = tables.per_example ? e * tables.count : 0;
-            for (std::uint32_t t = first; t < first + tables.count; ++t) {
-                for (const float id : value.tensor()->values())
-                    words.push_back(t * tables.extent + static_cast<std::uint32_t>(id));
-            }
-        }
-    });
+    return store(key,
+                 [&of = group(), place = ids.place, tables](auto& words) {
+                     for (std::uint32_t e = 0; e < of.count(); ++e) {
+                         const Value& value = traced_value(of.examples[e], place);
+                         const std::uint32_t first = tables.per_example ? e * tables.count : 0;
+                         for (std::uint32_t t = first; t < first + tables.count; ++t) {
+                             for (const float id : value.tensor()->values())
+                                 words.push_back(t * tables.extent + static_cast<std::uint32_t>(id));
+                         }
+                     }
+                 },
+                 {&group(), ids.place, group().count()});
 }
 
 BufferRef Emitter::repeated(std::uint32_t count, std::uint32_t each) {

@@ -128,14 +128,25 @@ struct ArenaBuffer {
 struct Constants {
     /// Appends. The groups of examples must outlive it; what it refers to beside them it holds.
     using Fill = std::function<void(std::vector<std::uint32_t>&)>;
+    /// What a piece is made of: an atom of the first `examples` of a group, or nothing of the examples.
+    struct Origin {
+        const ExampleGroup* group = nullptr;
+        AtomPlace place{};
+        std::uint32_t examples = 0;
+    };
     struct Piece {
         BufferRef buffer;
         Fill fill;
+        Origin origin;
+        std::vector<Value> made_of{};  ///< the origin's values when it was filled
     };
     std::vector<std::uint32_t> words;
     std::map<std::string, Piece> known;
 
-    /// From the examples as they are now, each piece in its place. Errors: a piece of another size.
+    std::vector<BufferRef> refilled;  ///< where `words` are newer than what was copied from them; each piece once
+
+    /// From the examples as they are now, the pieces whose values are others than before. Errors: a piece of another
+    /// size.
     [[nodiscard]] Result<void> refill();
 };
 
@@ -242,7 +253,7 @@ class Emitter {
     /// [members, out, in]: the sums of the mean and each candidate's noise, with the bits of Candidates::natural.
     [[nodiscard]] BufferRef formed_matrix(const Source& source, const BufferRef& mean);
     BufferRef upload(Upload upload);
-    [[nodiscard]] BufferRef store(const std::string& key, Constants::Fill fill);
+    [[nodiscard]] BufferRef store(const std::string& key, Constants::Fill fill, Constants::Origin origin = {});
     [[nodiscard]] BufferRef repeated(std::uint32_t count, std::uint32_t each);
     [[nodiscard]] std::string key_of(const Operand& operand) const;
     void touch(const BufferRef& buffer);

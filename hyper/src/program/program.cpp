@@ -352,7 +352,8 @@ Result<void> Program::create_buffers(ChunkPlan& plan) {
 
 Result<void> Program::take_examples() {
     YOLK_TRY_VOID(constants_.refill());
-    if (constants_buffer_.size_bytes() == 0) return {};  // create_shared_buffers() will upload it
+    if (constants_buffer_.size_bytes() == 0) constants_.refilled.clear();  // create_shared_buffers() will upload all
+    if (constants_.refilled.empty()) return {};
     if (examples_staging_.size_bytes() == 0) {
         YOLK_TRY(examples_staging_, dispatcher_->device().create_buffer({.size_bytes = constants_buffer_.size_bytes(),
                                                                          .domain = MemoryDomain::Upload,
@@ -360,7 +361,8 @@ Result<void> Program::take_examples() {
     }
     // Every run waits for its submissions, so that none reads the staging now.
     const auto words = std::as_bytes(std::span(constants_.words));
-    std::memcpy(examples_staging_.mapped().data(), words.data(), words.size());
+    for (const BufferRef& piece : constants_.refilled)
+        std::memcpy(examples_staging_.mapped().data() + piece.offset, words.data() + piece.offset, piece.bytes);
     examples_dirty_ = true;
     return examples_staging_.flush();
 }

@@ -198,9 +198,9 @@ class Program {
     std::vector<std::uint64_t> mean_offsets_;
     std::uint64_t mean_bytes_ = 0;
     bool mean_dirty_ = false;
-    bool examples_dirty_ = false;
-    BufferView device_mean_;  ///< where the next recording copies the mean from; empty: from its staging
-    Options options_;         ///< members_per_chunk: as many as fit
+    bool examples_dirty_ = false;  ///< the next recording copies what was refilled
+    BufferView device_mean_;       ///< where the next recording copies the mean from; empty: from its staging
+    Options options_;              ///< members_per_chunk: as many as fit
     std::vector<std::unique_ptr<ChunkPlan>> plans_;  // the latest last
 };
 

@@ -20,7 +20,12 @@ void Program::record_mean(Recorder& recorder) noexcept {
 void Program::begin_phase(const ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& phase) noexcept {
     Recorder& recorder = *slot.recorder;
     record_mean(recorder);
-    if (std::exchange(examples_dirty_, false)) recorder.copy(examples_staging_, constants_buffer_);
+    if (std::exchange(examples_dirty_, false)) {
+        for (const BufferRef& piece : std::exchange(constants_.refilled, {})) {
+            const auto part = [&](const Buffer& buffer) { return BufferView{buffer, piece.offset, piece.bytes}; };
+            recorder.copy(part(examples_staging_), part(constants_buffer_));
+        }
+    }
     for (const Upload& upload : phase.uploads) {
         const BufferView from = upload.carried ? slot.carried[static_cast<std::size_t>(upload.source)]
                                                : BufferView{slot.staging, upload.staging, upload.to.bytes};
