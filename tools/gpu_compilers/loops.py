@@ -26,18 +26,18 @@ SECTION = HEADING + """
 The part of the instructions that multiplies and adds, in the main loops of the plans that take most of the time.
 `tools/gpu-check --loops-of-plans --write` counts them in the assembly by the rules of
 [count_loop.py](../tools/gpu_compilers/count_loop.py). [loops.csv](../tools/gpu_compilers/loops.csv) and
-[loops_before.csv](../tools/gpu_compilers/loops_before.csv) have the counts.
+[loops_before.csv](../tools/gpu_compilers/loops_before.csv) have the counts and ACO's
+inverse throughput of the whole kernel.
 
 - After: {after}.
 - Before: {before}.
 - share: at 100 % the loop does nothing else. A dual-issued instruction counts twice. `p` marks pairs of a product and a
   sum, two instructions each, which exact kernels have on RDNA and NVK.
-- cycles: ACO's inverse throughput of the whole kernel, over the multiply-adds of the loop.
-- `–`: no loop has a multiply-add, or the driver has no such model.
+- `–`: no loop has a multiply-add.
 
 {table}
 """
-HEAD = "| plan | GPU | share | waves | cycles |\n|---|---|---|---|---|"
+HEAD = "| plan | GPU | share | waves |\n|---|---|---|---|"
 
 
 class BadInput(Exception):
@@ -115,9 +115,8 @@ def cells(row):
     adds, pairs = int(row["multiply_adds"]), int(row["pairs"])
     waves = f"{row['waves']} of {row['waves_of']}" if row["waves_of"] else row["waves"] or "–"
     if not adds:
-        return ["–", waves, "–"]
-    cycles = f"{float(row['inverse_throughput']) / adds:.1f}" if row["inverse_throughput"] else "–"
-    return [f"{100 * float(row['share']):.0f} %{' p' if pairs else ''}", waves, cycles]
+        return ["–", waves]
+    return [f"{100 * float(row['share']):.0f} %{' p' if pairs else ''}", waves]
 
 
 def table(plans, before, after):
