@@ -168,7 +168,7 @@ class Judge(Folder):
 class Page(Folder):
     def page(self, *lines, coverage=COVERAGE, shapes=SOFTMAX, configurations=1):
         done = self.run_tool(
-            write_page, "--mesa", "26.1", "--kernels", "k1", "--date", "2026-11-24", "--shapes", self.write("shapes", shapes), "--before", self.write("before", BEFORE), "--reasons", self.write("reasons", ""),
+            write_page, "--mesa", "26.1", "--kernels", "k1", "--date", "2026-11-24", "--shapes", self.write("shapes", shapes), "--before", self.write("before", BEFORE),
             "--coverage", self.write("coverage", coverage), "--plans", os.path.join(TOOLS, "loops"), "--loops-before", os.path.join(TOOLS, "loops_before.csv"),
             "--loops", os.path.join(TOOLS, "loops.csv"), "--figures", self.path("figures.csv"), "--out", self.path("page.md"),
             f"navi31={self.write('lines', text_of(*lines, configurations=configurations))}",

@@ -137,7 +137,7 @@ write_page() {
   local here=$root/tools/gpu_compilers
   write_coverage || die "tools/gpu_compilers/coverage.csv was not written"
   "$here/write_page.py" --mesa "$(gpu_mesa)" --kernels "$(kernels_of_yolk)" --date "$(date +%F)" --shapes "$here/shapes" --before "$here/before.csv" \
-    --reasons "$here/reasons" --coverage "$here/coverage.csv" --plans "$here/loops" --loops-before "$here/loops_before.csv" --loops "$here/loops.csv" \
+    --coverage "$here/coverage.csv" --plans "$here/loops" --loops-before "$here/loops_before.csv" --loops "$here/loops.csv" \
     --figures "$here/figures.csv" --out "$root/docs/gpu_compilers.md" "$@" || die "docs/gpu_compilers.md was not written"
   say "wrote tools/gpu_compilers/figures.csv and docs/gpu_compilers.md"
 }

@@ -23,22 +23,21 @@ COLUMNS = ("target", "shape", "pattern", "pipeline", "multiply_adds", "pairs", "
 HEADING = "## Main loops"
 SECTION = HEADING + """
 
-The table has the multiply-adds in the main loops of the plans that take most of the time. `tools/gpu-check
---loops-of-plans --write` counts them in the assembly; [count_loop.py](../tools/gpu_compilers/count_loop.py) has the rules.
+The part of the instructions that multiplies and adds, in the main loops of the plans that take most of the time.
+`tools/gpu-check --loops-of-plans --write` counts them in the assembly by the rules of
+[count_loop.py](../tools/gpu_compilers/count_loop.py). [loops.csv](../tools/gpu_compilers/loops.csv) and
+[loops_before.csv](../tools/gpu_compilers/loops_before.csv) have the counts and ACO's
+inverse throughput of the whole kernel.
 
 - After: {after}.
 - Before: {before}.
-- multiply-adds: their number among the loop's instructions. `p` marks pairs of a product and a sum, two instructions each,
-  which exact kernels have on RDNA and NVK. GCN's v_mac has the same bits and is one instruction.
-- share: the part of the loop's instructions that multiplies and adds. At 100 % the loop does nothing else. A dual-issued
-  instruction counts twice.
-- cycles: ACO's inverse throughput of the whole kernel, over the multiply-adds of the loop. The model includes neither caches
-  nor the lengths of loops.
-- `–`: no loop has a multiply-add, or the driver has no such model.
+- share: at 100 % the loop does nothing else. A dual-issued instruction counts twice. `p` marks pairs of a product and a
+  sum, two instructions each, which exact kernels have on RDNA and NVK.
+- `–`: no loop has a multiply-add.
 
 {table}
 """
-HEAD = "| plan | GPU | multiply-adds | share | waves | cycles |\n|---|---|---|---|---|---|"
+HEAD = "| plan | GPU | share | waves |\n|---|---|---|---|"
 
 
 class BadInput(Exception):
@@ -116,9 +115,8 @@ def cells(row):
     adds, pairs = int(row["multiply_adds"]), int(row["pairs"])
     waves = f"{row['waves']} of {row['waves_of']}" if row["waves_of"] else row["waves"] or "–"
     if not adds:
-        return ["–", "–", waves, "–"]
-    cycles = f"{float(row['inverse_throughput']) / adds:.1f}" if row["inverse_throughput"] else "–"
-    return [f"{adds:,}{' p' if pairs else ''} of {int(row['instructions']):,}", f"{100 * float(row['share']):.0f} %", waves, cycles]
+        return ["–", waves]
+    return [f"{100 * float(row['share']):.0f} %{' p' if pairs else ''}", waves]
 
 
 def table(plans, before, after):

@@ -3,7 +3,7 @@
 """Writes what the compilers of GPUs make of the default plans: the figures of each pipeline to a table, and the page on them,
 docs/gpu_compilers.md, before and after.
 
-    write_page.py --mesa VERSION --kernels HASH --date DATE --shapes FILE --before FILE --reasons FILE --coverage FILE --plans FILE
+    write_page.py --mesa VERSION --kernels HASH --date DATE --shapes FILE --before FILE --coverage FILE --plans FILE
                   --loops-before FILE --loops FILE --figures FILE --out FILE TARGET=FILE...
 
 `plans`, `loops-before` and `loops` are loops.py's. `before` and `figures` are tables of the same form: a line of comment on where
@@ -19,7 +19,6 @@ from collections import defaultdict
 
 import loops
 from inspected import pipelines_of, targets_of
-from judge import LEAST_OCCUPANCY, reasons_of
 from shapes import BadInput, shapes_of
 
 FIGURES = ("registers", "spilled_registers", "scratch_bytes", "waves", "waves_of", "instructions", "inverse_throughput")
@@ -48,35 +47,25 @@ Mesa's drivers compiled the default plan of each shape for null devices. Their v
 NVK's compiler is Mesa's own, not NVIDIA's.
 
 `tools/gpu-check` fails if a driver refuses a pipeline. It also fails if a default spills, uses scratch memory, or has less
-than a quarter of the waves, unless this list has the reason:
-
-{reasons}
+than a quarter of the waves, unless [reasons](../tools/gpu_compilers/reasons) has the reason.
 
 ## Other configurations
 
-`tools/gpu-check --all` compiles configurations of the check cases, which are small. It has compiled every default, and a
-share of the others that is drawn by hash. {refused}
-A pipeline that several configurations need counts once. Pipelines of a larger share that was interrupted count too. So do
-earlier forms of kernels that have changed since.{kernels}
+`tools/gpu-check --all` compiles configurations of the check cases, which are small: every default, and a share of the
+others that is drawn by hash. {refused}
+A pipeline that several configurations need counts once. Pipelines of a larger share that was interrupted count
+too.{kernels}
 
 {coverage}
 
 {loops}
 ## Figures
 
-[figures.csv](../tools/gpu_compilers/figures.csv) has the figures of each pipeline, and
-[before.csv](../tools/gpu_compilers/before.csv) has those from before. An empty cell is a figure that the driver does not
-report. A shape "with" knobs has those instead of its default. They are matrix units, which are not a default, on the GPUs
-that have them.
-
-- registers: registers of an invocation. On m1 they have 16 bits.
-- spilled_registers: registers that did not fit; RADV's count is of vector and scalar registers together.
-- scratch_bytes: memory beyond the registers, of a subgroup (RADV) or an invocation (others).
-- waves, waves_of: subgroups in flight, and the hardware's maximum. They are per SIMD (RADV; 16 on RDNA 2 and later) or
-  per multiprocessor (NVK).
-- instructions: instructions of the whole kernel, with each loop once. An unrolled loop has more and may be faster.
-- inverse_throughput: busy cycles of one subgroup, by RADV's model, which includes neither caches nor the lengths of
-  loops. It may rank forms of a kernel for one GPU, but it is not a time.
+[figures.csv](../tools/gpu_compilers/figures.csv) has the figures of each pipeline, as
+[`yolk inspect`](cli.md#yolk-inspect-text) describes them, and [before.csv](../tools/gpu_compilers/before.csv) those
+from before. An empty cell is a figure that the driver does not report. A shape "with" knobs has those instead of its
+default: matrix units, on the GPUs that have them. `inverse_throughput` may rank forms of a kernel for one GPU, but it
+is not a time.
 
 The table has the smallest share of the waves among the pipelines of an operation's shapes, before → after. Before is {before}.
 Two equal figures are one, and shapes that were not compiled before count with their present figures. `spills` and
@@ -175,13 +164,6 @@ def cell(value):
     return "" if value is None else f"{value:g}" if value % 1 else int(value)
 
 
-def reasons_table(path):
-    rows = ["| GPUs | pipelines | shapes | what | reason |", "|---|---|---|---|---|"]
-    for one in reasons_of(path):
-        rows.append(f"| {' '.join(one.targets)} | `{one.pipeline}` | `{one.shape}` | {', '.join(one.faults)} | {one.reason} |")
-    return "\n".join(rows) if len(rows) > 2 else f"Empty: no default spills, and every one has at least {100 * LEAST_OCCUPANCY:.0f} % of the waves."
-
-
 def share_text(row):
     share = float(row["share"])
     return "all" if share == 1.0 else f"{100 * share:.2g} % (seed {row['seed']})".removeprefix("0")
@@ -193,11 +175,13 @@ def coverage_of(path):
 
 
 def coverage_table(coverage, kernels):
-    rows = ["| GPU | Mesa | kernels | share | configurations | pipelines | refused |", "|---|---|---|---|---|---|---|"]
+    targets = defaultdict(list)
     for one in coverage:
         which = "these" if one["kernels"] == kernels else "earlier ones"
         counts = " | ".join(f"{int(one[name]):,}" for name in ("configurations", "pipelines", "refused"))
-        rows.append(f"| {one['target']} | {one['mesa']} | {which} | {share_text(one)} | {counts} |")
+        targets[f"{one['mesa']} | {which} | {share_text(one)} | {counts}"].append(one["target"])
+    rows = ["| GPUs | Mesa | kernels | share | configurations | pipelines | refused |", "|---|---|---|---|---|---|---|"]
+    rows += [f"| {' '.join(names)} | {row} |" for row, names in targets.items()]
     return "\n".join(rows)
 
 
@@ -228,7 +212,6 @@ def written(arguments):
         mesa=arguments.mesa,
         before=source if arguments.mesa in source else source + ": another version, so that the compilers differ, too",
         gpus="\n".join(f"- {name}: {GPUS[name]}" for name in targets),
-        reasons=reasons_table(arguments.reasons),
         refused=refused_text(coverage),
         kernels=kernels_text(coverage, arguments.kernels),
         coverage=coverage_table(coverage, arguments.kernels),
@@ -247,7 +230,7 @@ def replace(path, text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("mesa", "kernels", "date", "shapes", "before", "reasons", "coverage", "plans", "loops-before", "loops", "figures", "out"):
+    for name in ("mesa", "kernels", "date", "shapes", "before", "coverage", "plans", "loops-before", "loops", "figures", "out"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("targets", nargs="+", metavar="TARGET=FILE")
     arguments = parser.parse_args()
