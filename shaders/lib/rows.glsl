@@ -8,15 +8,15 @@
 //   by invocation  (ROWS_BY_INVOCATION) one invocation per row, its chains in eight vectors; WORKGROUP_SIZE rows; no
 //                  barrier and no shared memory in the module
 // The including kernel declares WORKGROUP_SIZE and, with a #define ROWS_HAVE_LANES, ROW_LANES (32, 64, 128 or 256; else
-// it is 32), begins main() with ROWS_BEGIN, and gives each macro the name of a function of the element's number. A kernel
-// with several passes may keep its row: with a #define ROWS_KEEP it declares KEPT_WORDS, the words of shared memory for
-// all rows of a workgroup, or 0. The first pass calls ROW_KEEP(k, word, is_so), later ones ROW_KEPT(k, otherwise, is_so),
-// which is `otherwise` where nothing is kept (by invocation: always) or `is_so`, a constant, is false. An invocation
-// meets the same elements in each pass, so that no barrier is needed. Neither macro gives a branch by invocation.
-// The other macros stand outside of branches; results go to variables whose names are neither row_... nor a letter and
-// a digit, which the macros' own would hide. The functions select by mix, not by `?:` on expressions nor `if`: by
-// invocation they are written out 32 times, and SwiftShader's compiler takes minutes over that many branches. A row past
-// the end has no elements.
+// it is 32), begins main() with ROWS_BEGIN, and gives each macro the name of a function of the element's number. A
+// kernel with several passes may keep its row: with a #define ROWS_KEEP it declares KEPT_WORDS, the words of shared
+// memory for all rows of a workgroup, or 0. The first pass calls ROW_KEEP(k, word, is_so), later ones ROW_KEPT(k,
+// otherwise, is_so), which is `otherwise` where nothing is kept (by invocation: always) or `is_so`, a constant, is
+// false. An invocation meets the same elements in each pass, so that no barrier is needed. Neither macro gives a branch
+// by invocation. The other macros stand outside of branches; results go to variables whose names are neither row_...
+// nor a letter and a digit, which the macros' own would hide. The functions select by mix, not by `?:` on expressions
+// nor `if`: by invocation they are written out 32 times, and SwiftShader's compiler takes minutes over that many
+// branches. A row past the end has no elements.
 // Class P: absent elements add +0, which changes no chain, for a sum that began at +0 is never -0.
 #include "yolk/exact/exact_math.h"
 
