@@ -302,7 +302,7 @@ TEST_P(live, what_a_dead_process_ran_is_quarantined) {
         << "{\"device\":" << Json(key().device.device).dump() << ",\"driver\":" << Json(key().device.driver).dump()
         << ",\"family\":\"reduce\",\"kernels\":\"" << key().kernels
         << "\",\"variant\":" << Json(key().shape.variant).dump() << ",\"extents\":" << Json(key().shape.extents).dump()
-        << ",\"configuration\":{\"row_per_invocation\":1,\"rows_per_workgroup\":1,\"lanes_per_row\":32}}";
+        << ",\"configuration\":{\"row_per_invocation\":1,\"rows_per_workgroup\":1,\"lanes_per_row\":32,\"kept\":0}}";
     std::ofstream(journal_folder(table()) / "1-2") << "{\"device\":\"cut o";
     ASSERT_OK_AND_ASSIGN(const std::size_t count, recover_journals(file));
     EXPECT_EQ(count, 1U);
@@ -318,11 +318,12 @@ TEST_P(live, plans_take_the_choice_from_the_file) {
     const auto space = space_of(device().usable_info(), kSum);
     {
         ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
-        ASSERT_OK_AND_ASSIGN(
-            const bool written,
-            file.put({.key = key(),
-                      .configuration = {{"row_per_invocation", 1}, {"rows_per_workgroup", 4}, {"lanes_per_row", 32}}},
-                     std::nullopt));
+        ASSERT_OK_AND_ASSIGN(const bool written, file.put({.key = key(),
+                                                           .configuration = {{"row_per_invocation", 1},
+                                                                             {"rows_per_workgroup", 4},
+                                                                             {"lanes_per_row", 32},
+                                                                             {"kept", 0}}},
+                                                          std::nullopt));
         EXPECT_TRUE(written);
     }
     EXPECT_EQ(load_tuning(device(), table()), 1U);

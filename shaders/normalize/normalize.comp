@@ -20,6 +20,7 @@ layout(constant_id = kSpecRowLanes) const uint ROW_LANES = 32;
 layout(constant_id = kSpecCentred) const uint CENTRED = 1;
 layout(constant_id = kSpecHasScale) const uint HAS_SCALE = 0;
 layout(constant_id = kSpecHasBias) const uint HAS_BIAS = 0;
+layout(constant_id = kSpecKeptWords) const uint KEPT_WORDS = 0;
 
 layout(set = 0, binding = kBindIn, scalar) readonly restrict buffer In { float in_[]; };
 // Not restrict: where there is none, it is bound to the input.
@@ -29,6 +30,7 @@ layout(set = 0, binding = kBindOut, scalar) writeonly restrict buffer Out { floa
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 
 #define ROWS_HAVE_LANES
+#define ROWS_KEEP
 #include "rows.glsl"
 
 const uint kLargestMeanSquare = 0x71800000u;  // 2^100
@@ -41,20 +43,28 @@ float inverse = 0.0;
 bool is_finite = false;
 
 float value(uint k) { return exact_flush_operand(in_[base + k]); }
+float kept_value(uint k) { return uintBitsToFloat(ROW_KEPT(k, floatBitsToUint(value(k)), true)); }
 
-float deviation(uint k) {
-    precise float d = value(k) - mean;
+float first_value(uint k) {
+    float x = value(k);
+    ROW_KEEP(k, floatBitsToUint(x), true)
+    return x;
+}
+
+float deviation(float x) {
+    precise float d = x - mean;
     return exact_flush_operand(d);
 }
 
 float square(uint k) {
-    float d = deviation(k);
+    float x = uintBitsToFloat(ROW_KEPT(k, floatBitsToUint(first_value(k)), CENTRED != 0u));
+    float d = deviation(x);
     precise float squared = d * d;
     return squared;
 }
 
 void store(uint k) {
-    precise float y = deviation(k) * inverse;
+    precise float y = deviation(kept_value(k)) * inverse;
     if (HAS_SCALE != 0u) {
         precise float scaled = y * exact_flush_operand(scale[scale_base + k]);
         y = exact_flush(scaled);
@@ -71,7 +81,7 @@ void main() {
     bias_base = member * params.bias_stride;
     if (CENTRED != 0u) {
         float sum;
-        ROW_SUM(sum, value)
+        ROW_SUM(sum, first_value)
         precise float scaled = sum * params.factor;
         mean = exact_flush_operand(scaled);
     }

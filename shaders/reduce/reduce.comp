@@ -19,12 +19,14 @@ layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 32;
 layout(constant_id = kSpecRowLanes) const uint ROW_LANES = 32;
 layout(constant_id = kSpecOperation) const uint OPERATION = kSum;
+layout(constant_id = kSpecKeptWords) const uint KEPT_WORDS = 0;  // of argmax
 
 layout(set = 0, binding = kBindIn, scalar) readonly restrict buffer In { float in_[]; };
 layout(set = 0, binding = kBindOut, scalar) writeonly restrict buffer Out { uint out_[]; };
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 
 #define ROWS_HAVE_LANES
+#define ROWS_KEEP
 #include "rows.glsl"
 
 uint base = 0u;
@@ -37,14 +39,19 @@ uint key(uint k) {
     uint key = row_key(term(k));
     return mix(key, turned(key), OPERATION == kMin);
 }
-uint place(uint k) { return mix(0u, ~k, key(k) == largest); }  // the larger, the earlier
+uint first_key(uint k) {
+    uint word = key(k);
+    ROW_KEEP(k, word, true)
+    return word;
+}
+uint place(uint k) { return mix(0u, ~k, ROW_KEPT(k, key(k), true) == largest); }  // the larger, the earlier
 
 void main() {
     ROWS_BEGIN(params.row_count, params.columns)
     base = row / params.inner * params.columns * params.inner + row % params.inner;
     uint result = 0u;
     if (OPERATION == kMax || OPERATION == kArgmax || OPERATION == kMin) {
-        ROW_MAX(largest, key)
+        ROW_MAX(largest, first_key)
         result = floatBitsToUint(row_key_value(OPERATION == kMin ? turned(largest) : largest));
         if (OPERATION == kArgmax) {
             ROW_MAX(result, place)

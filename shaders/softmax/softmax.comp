@@ -17,22 +17,31 @@ layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 32;
 layout(constant_id = kSpecRowLanes) const uint ROW_LANES = 32;
 layout(constant_id = kSpecLogarithm) const uint LOGARITHM = 0;
+layout(constant_id = kSpecKeptWords) const uint KEPT_WORDS = 0;
 
 layout(set = 0, binding = kBindIn, scalar) readonly restrict buffer In { float in_[]; };
 layout(set = 0, binding = kBindOut, scalar) writeonly restrict buffer Out { float out_[]; };
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 
 #define ROWS_HAVE_LANES
+#define ROWS_KEEP
 #include "rows.glsl"
 #include "row_exponentials.glsl"
 
 float of_sum = 0.0;  // 1/s, or log(s)
 bool is_finite = false;
 
+// What is summed takes the place of what was kept, unless the distance is needed again.
+float term(uint k) {
+    float exponential = row_exponential(k);
+    ROW_KEEP(k, floatBitsToUint(exponential), LOGARITHM == 0u)
+    return exponential;
+}
+
 void store(uint k) {
-    precise float distance = row_distance(k);
+    float distance = row_distance(k);
     precise float logarithm = distance - of_sum;
-    precise float probability = exact_exp(distance) * of_sum;
+    precise float probability = uintBitsToFloat(ROW_KEPT(k, floatBitsToUint(exact_exp(distance)), true)) * of_sum;
     float result = LOGARITHM != 0u ? logarithm : exact_flush(probability);
     out_[row_base + k] = is_finite ? result : uintBitsToFloat(kRowNan);
 }
@@ -45,7 +54,7 @@ void main() {
     is_finite = row_key_is_finite(largest);
     row_largest = row_key_value(largest);
     float sum;
-    ROW_SUM(sum, row_exponential)
+    ROW_SUM(sum, term)
     of_sum = LOGARITHM != 0u ? exact_log(sum) : exact_reciprocal(sum);
     ROW_WRITE(store)
 }

@@ -13,6 +13,7 @@ namespace {
 namespace abi_r = abi::reduce;
 
 std::uint64_t passes_of(ReduceOperation operation) noexcept { return operation == ReduceOperation::Argmax ? 2 : 1; }
+bool reads_twice(const ReduceDesc& desc) { return passes_of(desc.operation) > 1; }
 
 ViewShape reduce_in(const ReduceDesc& desc) {
     return {{{"outer", desc.outer}, {"columns", desc.columns}, {"inner", desc.inner}}};
@@ -28,6 +29,7 @@ Result<PipelinesOf<ReduceDesc>> build_reduce(const Device& device, const ReduceD
     const std::array constants{
         SpecConstant{abi_r::kSpecWorkgroupSize, row_workgroup_size(*desc.config)},
         SpecConstant{abi_r::kSpecRowLanes, desc.config->lanes_per_row},
+        SpecConstant{abi_r::kSpecKeptWords, kept_words_constant(desc.columns, *desc.config)},
         SpecConstant{abi_r::kSpecOperation, static_cast<std::uint32_t>(desc.operation)},
     };
     return device.pipeline(
@@ -59,9 +61,9 @@ const Operation<ReduceDesc>& operation_of<ReduceDesc>() {
                    {extent<&Desc::inner>("inner").factor(), extent<&Desc::outer>("outer"),
                     extent<&Desc::columns>("columns").required().from(1), variant<&Desc::operation>("operation")}},
         .views = {{"in", ViewRole::Input, &Views::in, &reduce_in}, {"out", ViewRole::Output, &Views::out, &reduce_out}},
-        .knobs = &row_knobs<Desc>,
+        .knobs = &row_knobs<Desc, &reads_twice>,
         .legal = &legal_rows<Desc>,
-        .heuristic = &heuristic_rows<Desc>,
+        .heuristic = &heuristic_rows<Desc, &reads_twice>,
         .build = &build_reduce,
         .record = &record_reduce,
     };

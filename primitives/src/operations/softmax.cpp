@@ -23,6 +23,7 @@ Result<PipelinesOf<SoftmaxDesc>> build_softmax(const Device& device, const Softm
     const std::array constants{
         SpecConstant{abi_s::kSpecWorkgroupSize, row_workgroup_size(*desc.config)},
         SpecConstant{abi_s::kSpecRowLanes, desc.config->lanes_per_row},
+        SpecConstant{abi_s::kSpecKeptWords, kept_words_constant(desc.columns, *desc.config)},
         SpecConstant{abi_s::kSpecLogarithm, desc.logarithm ? 1U : 0U},
     };
     return device.pipeline(
@@ -48,9 +49,9 @@ const Operation<SoftmaxDesc>& operation_of<SoftmaxDesc>() {
                     extent<&Desc::columns>("columns"), variant<&Desc::logarithm>("log")}},
         .views = {{"in", ViewRole::Input, &Views::in, &softmax_view},
                   {"out", ViewRole::Output, &Views::out, &softmax_view}},
-        .knobs = &row_knobs<Desc>,
+        .knobs = &row_knobs<Desc, &always_may_keep<Desc>>,
         .legal = &legal_rows<Desc>,
-        .heuristic = &heuristic_rows<Desc>,
+        .heuristic = &heuristic_rows<Desc, &always_may_keep<Desc>>,
         .build = &build_softmax,
         .record = &record_softmax,
     };

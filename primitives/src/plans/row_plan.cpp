@@ -14,10 +14,29 @@ constexpr std::uint32_t kChains = 32;            // of a sum (rows.glsl)
 constexpr std::uint32_t kMaxLanes = 256;         // of a workgroup
 constexpr std::uint64_t kBusyLanes = 1U << 16U;  // a large GPU runs about as many at once
 constexpr std::uint32_t kLongRow = 1U << 16U;    // columns
+constexpr std::uint32_t kKeptMultiple = 256;     // of columns: few sizes, so that few pipelines are made
+constexpr std::uint32_t kOtherWords = 256;       // of shared memory, which the sums and maxima take (rows.glsl)
+// Kept by default: a GPU has about 100 bytes of shared memory for each invocation that it runs at once.
+constexpr std::uint32_t kMostKeptColumns = 2048;
+constexpr std::uint64_t kMostKeptWords = 4096;  // of a workgroup
+
+Result<void> check_kept(const DeviceInfo& info, std::uint32_t columns, const RowConfig& config) {
+    if (config.kept == 0) return {};
+    if (config.row_per_invocation != 0) return bad_input("kept is 1; with row_per_invocation 1 it must be 0.");
+    const std::uint64_t bytes = sizeof(std::uint32_t) * (kept_row_words(columns, config) + kOtherWords);
+    if (bytes <= info.limits.max_shared_memory_size) return {};
+    return bad_input("{} rows of {} columns, kept, need {} bytes of shared memory; this device has {}.",
+                     config.rows_per_workgroup, columns, bytes, info.limits.max_shared_memory_size);
+}
 
 }  // namespace
 
-Result<void> check_rows_per_workgroup(const RowConfig& config) {
+std::uint64_t kept_row_words(std::uint32_t columns, const RowConfig& config) noexcept {
+    return config.kept * config.rows_per_workgroup * round_up(std::uint64_t{columns}, kKeptMultiple);
+}
+
+Result<void> check_row_config(const DeviceInfo& info, std::uint32_t columns, const RowConfig& config) {
+    YOLK_TRY_VOID(check_kept(info, columns, config));
     if (config.row_per_invocation != 0) {
         if (config.lanes_per_row == kChains) return {};
         return bad_input("lanes_per_row is {}; with row_per_invocation 1 it must be {}.", config.lanes_per_row,
@@ -49,10 +68,20 @@ RowConfig heuristic_row_config(const DeviceInfo& info, std::uint64_t rows, std::
     return config;
 }
 
-std::vector<Knob<RowConfig>> row_knobs() {
+RowConfig heuristic_kept_config(const DeviceInfo& info, std::uint64_t rows, std::uint32_t columns) {
+    const RowConfig config = heuristic_row_config(info, rows, columns);
+    if (info.kind == DeviceKind::Cpu || columns > kMostKeptColumns) return config;
+    RowConfig keeping = config;
+    keeping.kept = 1;
+    const bool fits = kept_row_words(columns, keeping) <= kMostKeptWords && check_kept(info, columns, keeping);
+    return fits ? keeping : config;
+}
+
+std::vector<Knob<RowConfig>> row_knobs(bool may_keep) {
     return {{"row_per_invocation", &RowConfig::row_per_invocation, {0, 1}},
             {"rows_per_workgroup", &RowConfig::rows_per_workgroup, {1, 2, 4, 8, 16, 32, 64, 128, 256}},
-            {"lanes_per_row", &RowConfig::lanes_per_row, {32, 64, 128, 256}}};
+            {"lanes_per_row", &RowConfig::lanes_per_row, {32, 64, 128, 256}},
+            {"kept", &RowConfig::kept, may_keep ? std::vector<std::uint32_t>{0, 1} : std::vector<std::uint32_t>{0}}};
 }
 
 Result<void> check_row_loops(const Device& device, const char* plan, std::uint32_t columns, const RowPasses& passes,

@@ -16,25 +16,54 @@
 
 namespace yolk {
 
-/// The same for every shape and device.
-[[nodiscard]] std::vector<Knob<RowConfig>> row_knobs();
+/// The same for every shape and device. `may_keep`: a row may be kept between passes.
+[[nodiscard]] std::vector<Knob<RowConfig>> row_knobs(bool may_keep);
 /// rows_per_workgroup of more than 8 is for a row per invocation, lanes_per_row of more than 32 for rows that are
-/// shared.
-[[nodiscard]] Result<void> check_rows_per_workgroup(const RowConfig& config);
+/// shared; those may be kept where shared memory is large enough.
+[[nodiscard]] Result<void> check_row_config(const DeviceInfo& info, std::uint32_t columns, const RowConfig& config);
 
 /// default_row_config, but: on CPU drivers rows are shared where they are so long that one invocation's loops over them
 /// may not be allowed; on GPUs more invocations share a row where rows are too few to keep the device busy.
 [[nodiscard]] RowConfig heuristic_row_config(const DeviceInfo& info, std::uint64_t rows,
                                              std::uint32_t columns) noexcept;
+/// The same for a kernel with several passes: rows are kept where they are short.
+[[nodiscard]] RowConfig heuristic_kept_config(const DeviceInfo& info, std::uint64_t rows, std::uint32_t columns);
 
-/// Knobs, legality and heuristic of an operation on rows of `desc.columns`.
+/// The words of shared memory in which a workgroup keeps its rows; 0: it does not.
+[[nodiscard]] std::uint64_t kept_row_words(std::uint32_t columns, const RowConfig& config) noexcept;
+/// The specialization constant, of a legal configuration.
+[[nodiscard]] inline std::uint32_t kept_words_constant(std::uint32_t columns, const RowConfig& config) noexcept {
+    return static_cast<std::uint32_t>(kept_row_words(columns, config));
+}
+
+/// Whether a kernel goes over its row more than once, so that keeping it pays.
 template <class Desc>
-std::vector<Knob<RowConfig>> row_knobs(const DeviceInfo& /*info*/, const Desc& /*desc*/) {
-    return row_knobs();
+using MayKeep = bool (*)(const Desc&);
+template <class Desc>
+bool never_keeps(const Desc& /*desc*/) {
+    return false;
 }
 template <class Desc>
-Result<void> legal_rows(const DeviceInfo& /*info*/, const Desc& /*desc*/, const RowConfig& config) {
-    return check_rows_per_workgroup(config);
+bool always_may_keep(const Desc& /*desc*/) {
+    return true;
+}
+
+/// Knobs, legality and heuristic of an operation on rows of `desc.columns`.
+template <class Desc, MayKeep<Desc> kMayKeep = &never_keeps<Desc>>
+std::vector<Knob<RowConfig>> row_knobs(const DeviceInfo& /*info*/, const Desc& desc) {
+    return row_knobs(kMayKeep(desc));
+}
+template <class Desc>
+std::uint32_t columns_of(const Desc& desc) noexcept {
+    if constexpr (requires { desc.columns; }) {
+        return desc.columns;
+    } else {
+        return desc.n;
+    }
+}
+template <class Desc>
+Result<void> legal_rows(const DeviceInfo& info, const Desc& desc, const RowConfig& config) {
+    return check_row_config(info, columns_of(desc), config);
 }
 template <class Desc>
 std::uint64_t rows_of(const Desc& desc) noexcept {
@@ -44,9 +73,10 @@ std::uint64_t rows_of(const Desc& desc) noexcept {
         return std::uint64_t{desc.members} * desc.rows;
     }
 }
-template <class Desc>
+template <class Desc, MayKeep<Desc> kMayKeep>
 RowConfig heuristic_rows(const DeviceInfo& info, const Desc& desc) {
-    return heuristic_row_config(info, rows_of(desc), desc.columns);
+    return kMayKeep(desc) ? heuristic_kept_config(info, rows_of(desc), desc.columns)
+                          : heuristic_row_config(info, rows_of(desc), desc.columns);
 }
 
 [[nodiscard]] constexpr std::uint32_t row_workgroup_size(const RowConfig& config) noexcept {

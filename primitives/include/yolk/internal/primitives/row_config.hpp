@@ -15,6 +15,9 @@ struct RowConfig {
     std::uint32_t rows_per_workgroup = 2;  ///< 1, 2, 4, 8; with row_per_invocation also 16, 32, 64, 128, 256
     /// How many share a row: 32, 64, 128, 256, in workgroups of at most 256; 32 with row_per_invocation.
     std::uint32_t lanes_per_row = 32;
+    /// 1: a row is kept in shared memory from its first pass on; 0: each pass reads it from memory. Kernels with one
+    /// pass and row_per_invocation take 0.
+    std::uint32_t kept = 0;
 };
 
 /// What to take where nothing was measured: rows shared by 32 on GPUs, a row per invocation on CPU drivers.

@@ -16,7 +16,8 @@ ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256; by group a multiple of kSp
 ABI_CONST uint kSpecCentred = 1;        // 1: layer normalization, 0: root mean square
 ABI_CONST uint kSpecHasScale = 2;
 ABI_CONST uint kSpecHasBias = 3;
-ABI_CONST uint kSpecRowLanes = 4;       // by group: invocations per row, 32, 64, 128 or 256
+ABI_CONST uint kSpecRowLanes = 4;   // by group: invocations per row, 32, 64, 128 or 256
+ABI_CONST uint kSpecKeptWords = 5;  // by group: of shared memory, in which a workgroup keeps its rows; 0: none
 
 struct Params {
     uint row_count;  // members * rows

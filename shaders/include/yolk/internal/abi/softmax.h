@@ -13,6 +13,7 @@ ABI_CONST uint kUniformMask = 0;
 ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256; by group a multiple of kSpecRowLanes
 ABI_CONST uint kSpecLogarithm = 1;      // 1: log_softmax
 ABI_CONST uint kSpecRowLanes = 2;       // by group: invocations per row, 32, 64, 128 or 256
+ABI_CONST uint kSpecKeptWords = 3;      // by group: of shared memory, in which a workgroup keeps its rows; 0: none
 
 struct Params {
     uint row_count;
