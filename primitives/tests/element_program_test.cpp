@@ -244,8 +244,9 @@ TEST_P(element_program, two_processes_make_a_kernel_at_once) {
     }
     std::filesystem::remove_all(folder);
     const ::testing::TestInfo& test = *::testing::UnitTest::GetInstance()->current_test_info();
-    const std::string command = std::string(kFolder) + "='" + folder.string() + "' '" +
-                                std::filesystem::read_symlink("/proc/self/exe").string() +
+    // This process may be one of several that share the tests out.
+    const std::string command = "env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX " + std::string(kFolder) + "='" +
+                                folder.string() + "' '" + std::filesystem::read_symlink("/proc/self/exe").string() +
                                 "' '--gtest_filter=" + test.test_suite_name() + "." + test.name() +
                                 "' --gtest_output= 2>&1";
     const std::array<FILE*, 2> children{popen(command.c_str(), "r"), popen(command.c_str(), "r")};

@@ -70,7 +70,8 @@ TEST_P(training_faults, lost_device_is_resumed_from_to_the_same_bits) {
         });
         EXPECT_TRUE(expect_error(outcome, ErrorKind::DeviceLost, "of the recorder [evolution], last labelled work ["));
         EXPECT_TRUE(expect_error(outcome, ErrorKind::DeviceLost, "' has the first 2 generations; resume from it."));
-        EXPECT_EQ(faults_.injected_into(), "vkWaitSemaphores");
+        // GPUs are polled before a thread sleeps.
+        EXPECT_THAT(faults_.injected_into(), ::testing::AnyOf("vkWaitSemaphores", "vkGetSemaphoreCounterValue"));
         faults_.fail_nothing();
         EXPECT_TRUE(expect_error(train(device, faulted_run("", 1)), ErrorKind::DeviceLost, "was lost during"));
     }

@@ -85,7 +85,7 @@ const Operation<NormalizeDesc>& operation_of<NormalizeDesc>() {
                   {"out", ViewRole::Output, &Views::out, &rows_view}},
         .knobs = &row_knobs<Desc, &always_may_keep<Desc>>,
         .legal = &legal_rows<Desc>,
-        .heuristic = &heuristic_rows<Desc, &always_may_keep<Desc>>,
+        .heuristic = &heuristic_rows<Desc, &never_keeps<Desc>>,
         .check = &check_normalize,
         .build = &build_normalize,
         .record = &record_normalize,

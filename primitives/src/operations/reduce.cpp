@@ -63,7 +63,7 @@ const Operation<ReduceDesc>& operation_of<ReduceDesc>() {
         .views = {{"in", ViewRole::Input, &Views::in, &reduce_in}, {"out", ViewRole::Output, &Views::out, &reduce_out}},
         .knobs = &row_knobs<Desc, &reads_twice>,
         .legal = &legal_rows<Desc>,
-        .heuristic = &heuristic_rows<Desc, &reads_twice>,
+        .heuristic = &heuristic_rows<Desc, &never_keeps<Desc>>,
         .build = &build_reduce,
         .record = &record_reduce,
     };
