@@ -222,5 +222,46 @@ class Command(Case):
         self.assertFalse((one / "other.so").samefile(two / "other.so"))
 
 
+# Answers as the command does: a GPU under the driver file gpu.json, else a device of the CPU.
+FAKE_YOLK = f"""#!{sys.executable}
+import json, os
+gpu = os.environ.get("VK_DRIVER_FILES", "").endswith("gpu.json")
+device = {{"index": 0, "name": "Card 5" if gpu else "llvmpipe (LLVM 15)", "kind": "discrete" if gpu else "cpu",
+          "vendor": "NVIDIA" if gpu else "Mesa", "driver": "NVIDIA 580.1" if gpu else "llvmpipe Mesa 22"}}
+print(json.dumps({{"devices": [device], "chosen": {{"index": 0}}}}))
+"""
+
+
+class Machines(Case):
+    def found(self, variables, *files):
+        from runner import machine
+
+        for file in files:
+            (self.root / file).write_text("{}")
+        fake = self.root / "yolk"
+        fake.write_text(FAKE_YOLK)
+        fake.chmod(0o700)
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("VK_")}
+        with mock.patch.dict(os.environ, clean | variables, clear=True), mock.patch.object(machine, "FOLDERS", (self.root,)), \
+                mock.patch.object(machine, "driver_files", lambda root, folder: []):  # fmt: skip
+            return machine.find(str(fake), self.root)
+
+    def test_a_gpu_is_taken_if_there_is_one(self):
+        found = self.found({}, "a_cpu.json", "gpu.json")
+        self.assertEqual((found.driver, found.cuda), ("NVIDIA", True))
+        self.assertEqual(found.environment, {"VK_DRIVER_FILES": str(self.root / "gpu.json"), "VK_ICD_FILENAMES": str(self.root / "gpu.json"),
+                                             "YOLK_DEVICE": "Card 5", "YOLK_PEERS_TORCH": "cuda"})  # fmt: skip
+        self.assertTrue(found.where.startswith("Card 5, NVIDIA 580.1, "))
+
+    def test_else_lavapipe(self):
+        found = self.found({}, "a_cpu.json")
+        self.assertEqual((found.driver, found.cuda, found.environment["YOLK_DEVICE"]), ("llvmpipe", False, "llvmpipe"))
+
+    def test_drivers_that_are_named_are_taken(self):
+        found = self.found({"VK_ICD_FILENAMES": "/a/other.json"}, "gpu.json")
+        self.assertEqual((found.driver, found.environment["VK_DRIVER_FILES"]), ("llvmpipe", "/a/other.json"))
+        self.assertTrue(self.found({"VK_ICD_FILENAMES": "/a/gpu.json"}).cuda)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -20,14 +20,9 @@ FOLDERS = ("/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vul
 @dataclass
 class Machine:
     where: str  # the device, its driver and the processor
-    device: str = "llvmpipe"  # part of the device's name
     driver: str = "llvmpipe"  # part of the driver's name, as yolk_bench's rows have it
     cuda: bool = False
     environment: dict = field(default_factory=dict)
-
-    @property
-    def on_gpu(self):
-        return self.device != "llvmpipe"
 
 
 def processor():
@@ -65,12 +60,12 @@ def machine_of(device, setting):
     if device is None:
         return Machine(f"a device that yolk did not name, {processor()}", environment=setting)
     where = f"{device['name']}, {device['driver']}, {processor()}"
+    driver = re.split(r"\W", device["driver"])[0]
     if device["kind"] == "cpu":
-        driver = re.split(r"\W", device["driver"])[0]
-        return Machine(where, driver if driver == "llvmpipe" else device["name"], driver, environment=setting)
+        return Machine(where, driver, environment=setting)
     cuda = device["vendor"] == "NVIDIA"
     setting = setting | {"YOLK_DEVICE": device["name"]} | ({"YOLK_PEERS_TORCH": "cuda"} if cuda else {})
-    return Machine(where, device["name"], re.split(r"\W", device["driver"])[0], cuda, setting)
+    return Machine(where, driver, cuda, setting)
 
 
 def find(yolk, folder):
