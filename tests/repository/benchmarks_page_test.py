@@ -149,6 +149,15 @@ class Rows(Case):
         lines[0] = {"side": "yolk", "failed": "no device"}
         self.assertEqual(rows.read_sides(lines, "a", "steps", "steps/s")[0]["failed"], "yolk: no device")
 
+    def test_the_better_form_of_vmap_counts(self):
+        from runner import rows
+
+        lines = [{"side": "yolk", "members_per_second": 6, "lowest": 6, "highest": 6}, {"side": "torch vmap, formed", "failed": "no"},
+                 {"side": "torch vmap, low_rank", "members_per_second": 3, "lowest": 3, "highest": 3}]  # fmt: skip
+        found = rows.read_vmap(lines, "t", "pass", "members/s")
+        self.assertEqual([(row["name"], row["ratio"][0]) for row in found], [("t/vmap", 2)])
+        self.assertEqual(rows.read_vmap(lines[:2], "t", "pass", "members/s")[0]["failed"], "no")
+
     def test_less_is_better_for_calls_and_seconds(self):
         from runner import rows
 

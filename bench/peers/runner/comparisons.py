@@ -116,7 +116,7 @@ def transformer_adam(at):
 
 def transformer_population(at):
     chunks = ["--chunks", "64"] if at.small else []
-    python = [word for path in at.pythons.values() for word in ("--python", f"torch={path}")][:2]
+    python = ["--python", f"torch={at.pythons['vmap']}"]
     return [program("peers/transformer_torch.py"), "--only", "population", *chunks, *at.bench(3, 3), *python]
 
 
@@ -185,7 +185,7 @@ COMPARISONS = [
                {"torch": "torch", "torch.compile": "torch", "computeml": "computeml", "ferrotensor": "ferrotensor"},
                transformer_adam, rows.read_sides, ("yolk_bench",)),
     Comparison("transformer-population", "systems", "the small transformer's forward pass for 1,024 members", "members/s",
-               {"torch vmap, formed": "torch", "torch vmap, low_rank": "torch"}, transformer_population, rows.read_sides,
+               {"vmap": "torch"}, transformer_population, rows.read_vmap,
                ("yolk_bench",)),
     Comparison("gepa", "text", "calls of the metric until a prompt is perfect", "calls", same("gepa"), gepa, rows.read_gepa,
                ("package",), runs_in="gepa"),

@@ -51,16 +51,16 @@ def figure(values, unit=""):
 
 
 def table(comparisons):
-    """Lines: a row per peer, those that Yolk is behind first in each comparison's rows said so."""
+    """Lines: a row per peer. The ratio's cell says where Yolk is behind."""
     cells = [("comparison/peer", "ratio (worst to best)", "yolk", "peer", "note")]
     for entry in comparisons.values():
         for row in entry["rows"]:
             if "failed" in row:
                 cells.append((row["name"], "-", "-", "-", row["failed"]))
                 continue
-            marks = "".join(f"; {mark}" for mark in ("busy", "small") if entry[mark])
+            notes = [row.get("note", ""), *(mark for mark in ("busy", "small") if entry[mark])]
             behind = "behind: " if row["ratio"][0] < 1 else ""
             ours, theirs = figure(row["ours"], row["unit"]), figure(row["theirs"])
-            cells.append((row["name"], behind + figure(row["ratio"]), ours, theirs, row.get("note", "") + marks))
+            cells.append((row["name"], behind + figure(row["ratio"]), ours, theirs, "; ".join(filter(None, notes))))
     widths = [max(len(row[at]) for row in cells) for at in range(4)]
     return ["  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), row[4]]).rstrip() for row in cells]

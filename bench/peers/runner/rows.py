@@ -64,6 +64,15 @@ def read_sides(lines, name, what, unit):
     return list(beside(name, what, unit, ours, sides))
 
 
+def read_vmap(lines, name, what, unit):
+    """The better of the two forms of vmap."""
+    ours = next((side_of(found) for found in lines if found["side"] == "yolk"), None)
+    forms = [side_of(found) for found in lines if found["side"] != "yolk"]
+    ran = [form for form in forms if isinstance(form, dict)]
+    best = max(ran, key=lambda form: form["figure"][0]) if ran else next(iter(forms), "no row")
+    return list(beside(name, what, unit, ours, {"vmap": best}))
+
+
 def read_matmul(lines, name, what, unit):
     rows = []
     for size in dict.fromkeys(found["size"] for found in lines):
