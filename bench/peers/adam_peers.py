@@ -8,6 +8,7 @@ peers; a side that is missing is a row that says so.
 import argparse
 import json
 import statistics
+import sys
 
 import turns
 
@@ -31,11 +32,11 @@ def data():
 
 
 def torch_side(compiled):
-    import torch
-
+    torch = turns.torch_here()
+    place = torch.get_default_device()
     x, y, weights = data()
-    x, y = torch.from_numpy(x), torch.from_numpy(y)
-    weights = [torch.from_numpy(w).requires_grad_() for w in weights]
+    x, y = torch.from_numpy(x).to(place), torch.from_numpy(y).to(place)
+    weights = [torch.from_numpy(w).to(place).requires_grad_() for w in weights]
     optimizer = torch.optim.Adam(weights, lr=RATE)
 
     def loss_of(h):
@@ -53,7 +54,7 @@ def torch_side(compiled):
         optimizer.step()
         return loss.item()
 
-    return step, f"torch {torch.__version__}, {torch.get_num_threads()} threads"
+    return step, turns.torch_device_name(torch)
 
 
 def computeml_side():
@@ -138,9 +139,10 @@ def main():
         return serve(options.side, options.seconds)
     turns.prepare(options)
     sides = {"yolk": lambda: yolk_row(options)}
-    for side in options.sides.split(","):
+    for side in filter(None, options.sides.split(",")):
         arguments = ["--side", side, "--seconds", str(options.seconds)]
-        sides[side] = lambda arguments=arguments: turns.own_turn(__file__, arguments)
+        python = dict(options.python).get(side, sys.executable)
+        sides[side] = lambda arguments=arguments, python=python: turns.own_turn(__file__, arguments, python)
     made, failed = turns.in_turns(sides, options.rounds)
     turns.show_sides(made, failed, "steps_per_second", options, ("loss_before", "loss", "how"))
     return None

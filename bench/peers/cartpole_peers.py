@@ -30,8 +30,7 @@ class Torch:
     """Plain PyTorch: a roll-out of [members, values], one step compiled; OpenAI's strategy with Adam by hand."""
 
     def __init__(self, population, seed, threads):
-        import torch
-
+        torch = turns.torch_here()
         torch.set_num_threads(threads)
         torch.manual_seed(seed)
         self.torch, self.population = torch, population
@@ -127,7 +126,7 @@ class EvoTorch(Torch):
 
         set_default_logger_config(override=True)
         problem = Problem("max", lambda members: self.returns(members, self.start(1)), solution_length=SIZE, initial_bounds=(0, 0),
-                          vectorized=True, seed=seed)
+                          vectorized=True, seed=seed, device=str(self.torch.get_default_device()))
         self.searcher = PGPE(problem, popsize=population, center_learning_rate=0.5, stdev_learning_rate=0.1, stdev_init=0.2,
                              center_init=self.torch.zeros(SIZE))
 
@@ -256,7 +255,7 @@ def serve(options):
 
 
 def row_of(options, peer, population, seed):
-    python = options.yolk_python if peer == "yolk" else sys.executable
+    python = options.yolk_python if peer == "yolk" else dict(options.python).get(peer, sys.executable)
     environment = dict(os.environ)
     if peer == "yolk":
         environment["PYTHONPATH"] = options.yolk_package
@@ -286,14 +285,18 @@ def main():
     turns.prepare(options)
     for population in map(int, options.populations.split(",")):
         rows = {peer: [] for peer in options.peers.split(",")}
+        failed = {}
         for turn in range(options.rounds):
             for peer in rows:
                 try:
                     rows[peer].append(row_of(options, peer, population, turn + 1))
                 except (turns.Failed, subprocess.TimeoutExpired) as reason:
                     print(f"{peer}, population {population}: {reason}", file=sys.stderr)
+                    failed[peer] = str(reason) if isinstance(reason, turns.Failed) else f"still ran after {options.limit} s"
         for peer, found in rows.items():
             if not found:
+                if options.json:
+                    print(json.dumps({"peer": peer, "population": population, "failed": failed[peer]}))
                 continue
             median = {name: statistics.median(row[name] for row in found) for name in ("rate", "first", "peak_bytes")}
             reached = sorted(row["to_475"] for row in found if row["to_475"] is not None)

@@ -9,6 +9,7 @@ Run it with the Python that has gepa; yolk's package is found by PYTHONPATH.
 """
 
 import argparse
+import json
 import random
 import re
 import statistics
@@ -55,6 +56,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--budgets", default="100,200,400")
+    parser.add_argument("--json", action="store_true", help="one object per row")
     options = parser.parse_args()
     import gepa
     import yolk.gepa
@@ -62,6 +64,10 @@ def main():
         for name, optimize in (("yolk", yolk.gepa.optimize), ("gepa", gepa.optimize)):
             rows = [run(optimize, seed, budget) for seed in range(options.seeds)]
             calls = [used for best, used, _ in rows if best == 1.0]
+            if options.json:
+                print(json.dumps({"side": name, "budget": budget, "searches": len(rows), "perfect": len(calls), "calls": calls,
+                                  "seconds": [seconds for _, _, seconds in rows]}), flush=True)
+                continue
             print(f"{budget:5} metric calls, {name}: perfect {len(calls)} of {len(rows)}"
                   + (f" after {statistics.mean(calls):.0f} (mean)" if calls else "")
                   + f", best mean {statistics.mean(best for best, _, _ in rows):.2f}"

@@ -184,13 +184,12 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=10, help="1 to this many (default: 10)")
     parser.add_argument("--generations", type=int, help="default: the task's")
-    parser.add_argument("--python", action="append", default=[], metavar="SIDE=COMMAND", help="that runs a side")
     turns.add_options(parser)
     options = parser.parse_args()
     if options.side:
         return train_here(options)
     turns.prepare(options)
-    pythons = dict(entry.split("=", 1) for entry in options.python)
+    pythons, failed = dict(options.python), {}
     rows = {side: [] for side in SIDES}
     for seed in range(1, options.seeds + 1):
         for side in SIDES:
@@ -198,13 +197,16 @@ def main():
             command += ["--generations", str(options.generations)] if options.generations else []
             done = subprocess.run(command, capture_output=True, text=True, env=os.environ)
             if done.returncode != 0:
-                print(f"{side}, seed {seed}: {turns.last_words(done.stderr)}", file=sys.stderr)
+                failed[side] = turns.last_words(done.stderr)
+                print(f"{side}, seed {seed}: {failed[side]}", file=sys.stderr)
                 continue
             rows[side].append(json.loads(done.stdout.splitlines()[-1]))
             if options.json:
                 print(done.stdout.splitlines()[-1], flush=True)
     for side, found in rows.items():
-        if not found:
+        if options.json and side in failed:
+            print(json.dumps({"side": side, "task": options.task, "failed": failed[side]}), flush=True)
+        if options.json or not found:
             continue
         at = [row["steps_to_mark"] for row in found if row["steps_to_mark"] is not None]
         print(f"{side:8} {len(at)} of {len(found)} seeds reach {TASKS[options.task]['mark']}, after "

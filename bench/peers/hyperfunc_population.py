@@ -75,8 +75,7 @@ def hyperfunc_rate(seconds):
 
 
 def vmap_rate(seconds):
-    import torch
-
+    torch = turns.torch_here()
     inputs, hidden, outputs, examples = SIZES["vmap"]
     shapes = layer_shapes(inputs, hidden, outputs)
     torch.manual_seed(1)
@@ -96,7 +95,9 @@ def vmap_rate(seconds):
         for weight in weights:
             a, b = torch.randn(POPULATION, weight.shape[0], 1), torch.randn(POPULATION, 1, weight.shape[1])
             formed.append(torch.baddbmm(weight.expand(POPULATION, -1, -1), a, b, alpha=SIGMA))
-        return population(*formed)
+        rewards = population(*formed)
+        turns.torch_waits(torch)
+        return rewards
 
     with torch.inference_mode():
         member = [weight + SIGMA * torch.randn(weight.shape) for weight in weights]
@@ -126,7 +127,8 @@ def named(rates, part):
 def compare(options, side):
     """Medians of both sides' turns, and the ratios that they are judged by; a side that failed has none."""
     sides = {"yolk": lambda: yolk_turn(options, side)}
-    sides[side] = lambda: turns.own_turn(__file__, ["--turn", side, "--seconds", str(options.seconds)])
+    sides[side] = lambda: turns.own_turn(
+        __file__, ["--turn", side, "--seconds", str(options.seconds)], dict(options.python).get(side, sys.executable))
     made, failed = turns.in_turns(sides, options.rounds)
     row = {"network": network_of(side), "population": POPULATION, "peer": side, "failed": failed}
     if side not in failed:

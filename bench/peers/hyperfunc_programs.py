@@ -16,6 +16,7 @@ import asyncio
 import json
 import math
 import random
+import sys
 import time
 
 import turns
@@ -139,12 +140,14 @@ def main():
     turns.prepare(options)
     for program in options.programs.split(","):
         seeds = {"yolk": iter(range(1, 1 + options.rounds)), "hyperfunc": iter(range(1, 1 + options.rounds))}
-        sides = {side: (lambda side=side: turns.own_turn(__file__, ["--turn", side, program, str(next(seeds[side]))]))
+        sides = {side: (lambda side=side: turns.own_turn(
+            __file__, ["--turn", side, program, str(next(seeds[side]))], dict(options.python).get(side, sys.executable)))
                  for side in seeds}
         made, failed = turns.in_turns(sides, options.rounds)
         for side, rows in made.items():
             if side in failed:
-                print(f"{program:12} {side:10} {failed[side]}", flush=True)
+                row = {"program": program, "side": side, "failed": failed[side]}
+                print(json.dumps(row) if options.json else f"{program:12} {side:10} {failed[side]}", flush=True)
                 continue
             row = {"program": program, "side": side, "placement": rows[0]["placement"],
                    **{key: turns.spread(rows, key) for key in ("start", "reached", "seconds", "evaluations_per_second", "again")}}

@@ -4,6 +4,7 @@ bench/transformer_bench.cpp draws, and a step of Adam in PyTorch, computeml and 
 
 import numpy as np
 
+import turns
 from eggroll_formulas import philox
 
 WIDTH, HEADS, BYTES, CONTEXT, LAYERS = 64, 4, 256, 64, 2
@@ -85,12 +86,19 @@ def torch_attention(fused):
     return attention
 
 
-def torch_step(count, compiled):
+def on_device(array):
+    """A tensor on PyTorch's default device."""
     import torch
+
+    return torch.from_numpy(array).to(torch.get_default_device())
+
+
+def torch_step(count, compiled):
     import torch.nn.functional as F
 
-    ids, following = (torch.from_numpy(part) for part in windows(count))
-    parameters = {name: torch.from_numpy(array).requires_grad_() for name, array in weights().items()}
+    torch = turns.torch_here()
+    ids, following = (on_device(part) for part in windows(count))
+    parameters = {name: on_device(array).requires_grad_() for name, array in weights().items()}
     optimizer = torch.optim.Adam(parameters.values(), lr=RATE, fused=True)
 
     def loss_of(parameters, ids, following):
@@ -110,7 +118,7 @@ def torch_step(count, compiled):
         optimizer.step()
         return loss.item()
 
-    return step, f"torch {torch.__version__}, {torch.get_num_threads()} threads"
+    return step, turns.torch_device_name(torch)
 
 
 def computeml_step(count):

@@ -25,13 +25,13 @@ class Population:
     """1,024 members over one window: `run()` gives their losses."""
 
     def __init__(self, form, fused, chunk):
-        import torch
         import transformer_model as model
 
+        torch = turns.torch_here()
         torch.manual_seed(1)
         self.chunk, self.torch, self.model = chunk, torch, model
-        self.weights = {name: torch.from_numpy(array) for name, array in model.weights().items()}
-        ids, following = (torch.from_numpy(part[0]) for part in model.windows(1))
+        self.weights = {name: model.on_device(array) for name, array in model.weights().items()}
+        ids, following = (model.on_device(part[0]) for part in model.windows(1))
         self.ids, self.following = ids, following
         self.attention = model.torch_attention(fused)
         self.member = torch.func.vmap({"formed": self.by_formed, "low_rank": self.by_factors}[form])
@@ -82,6 +82,7 @@ class Population:
         for _ in range(0, MEMBERS, self.chunk):
             factors = self.drawn(self.chunk)
             losses.append(self.member(self.formed_of(factors) if self.formed else factors))
+        turns.torch_waits(self.torch)
         return self.torch.cat(losses)
 
     def check(self):
@@ -94,15 +95,14 @@ class Population:
 
 
 def population_turn(form, fused, chunk, seconds):
-    import torch
-
+    torch = turns.torch_here()
     with torch.inference_mode():
         population = Population(form, fused, chunk)
         population.check()
         rate = turns.rate_for(population.run, seconds, MEMBERS, least=1)
         unperturbed = population.by_formed(population.weights).item()
         loss = population.run().mean().item()
-    how = f"{form}, {'fused' if fused else 'plain'} attention, chunks of {chunk}, {torch.get_num_threads()} threads"
+    how = f"{form}, {'fused' if fused else 'plain'} attention, chunks of {chunk}, {turns.torch_device_name(torch)}"
     return {"members_per_second": rate, "unperturbed_loss": unperturbed, "loss": loss, "how": how}
 
 
@@ -150,6 +150,10 @@ def yolk_adam(options):
     }
 
 
+def python_for(side, options):
+    return dict(options.python).get(side, sys.executable)
+
+
 def fastest(form, options):
     """The arguments of a form's fastest turn, each tried once."""
     tried = []
@@ -157,7 +161,7 @@ def fastest(form, options):
         for chunk in options.chunks:
             arguments = ["--turn", form, "--attention", fused, "--chunk", str(chunk), "--seconds", "1"]
             try:
-                row = turns.own_turn(__file__, arguments)
+                row = turns.own_turn(__file__, arguments, python_for("torch", options))
             except turns.Failed as failure:
                 print(f"# {form}, {fused}, {chunk}: {failure}", file=sys.stderr)
                 continue
@@ -168,20 +172,34 @@ def fastest(form, options):
     return max(tried)[1][:-1]
 
 
+def vmap_side(form, options):
+    """A turn of the form's fastest variant; one that raises if none of them ran."""
+    try:
+        arguments = [*fastest(form, options), str(options.seconds)]
+    except turns.Failed as failure:
+        why = failure
+
+        def fails():
+            raise why
+
+        return fails
+    return lambda: turns.own_turn(__file__, arguments, python_for("torch", options))
+
+
 def compare_population(options):
     sides = {"yolk": lambda: yolk_population(options)}
-    for form in FORMS:
-        arguments = [*fastest(form, options), str(options.seconds)]
-        sides[f"torch vmap, {form}"] = lambda arguments=arguments: turns.own_turn(__file__, arguments)
+    for form in FORMS if options.sides else ():
+        sides[f"torch vmap, {form}"] = vmap_side(form, options)
     made, failed = turns.in_turns(sides, options.rounds)
     turns.show_sides(made, failed, "members_per_second", options, ("unperturbed_loss", "loss", "how"))
 
 
 def compare_adam(options):
     sides = {"yolk": lambda: yolk_adam(options)}
-    for side in options.sides.split(","):
+    for side in filter(None, options.sides.split(",")):
         arguments = ["--turn", side, "--seconds", str(options.seconds)]
-        sides[side] = lambda arguments=arguments: turns.own_turn(__file__, arguments)
+        python = python_for(side, options)
+        sides[side] = lambda arguments=arguments, python=python: turns.own_turn(__file__, arguments, python)
     made, failed = turns.in_turns(sides, options.rounds)
     turns.show_sides(made, failed, "steps_per_second", options, ("loss_before", "loss", "how"))
 

@@ -2,6 +2,7 @@
 """What the programs of this folder share: a quiet machine, sides in turns, each in a process of its own, yolk_bench's
 rows, and the lines that say how fast each side was. Nothing but the standard library."""
 
+import argparse
 import json
 import os
 import pathlib
@@ -44,6 +45,35 @@ def add_options(parser, rounds=3, seconds=3.0):
     parser.add_argument("--driver", default="llvmpipe", help="part of yolk's driver's name (default: llvmpipe)")
     parser.add_argument("--busy", action="store_true", help="only warn on a busy machine")
     parser.add_argument("--json", action="store_true", help="one object per row")
+    parser.add_argument("--python", type=python_of, action="append", default=[], metavar="SIDE=COMMAND",
+                        help="the Python that has this side; default: the one that runs this program")
+
+
+def python_of(text):
+    side, _, command = text.partition("=")
+    if not side or not command:
+        raise argparse.ArgumentTypeError(f"--python is {text}; SIDE=COMMAND is needed, such as torch=/tmp/torch/bin/python")
+    return side, command
+
+
+def torch_here():
+    """PyTorch on the device that YOLK_PEERS_TORCH names (cuda on a machine with a GPU), or on the processor."""
+    import torch
+
+    torch.set_default_device(os.environ.get("YOLK_PEERS_TORCH", "cpu"))
+    return torch
+
+
+def torch_device_name(torch):
+    if torch.get_default_device().type == "cuda":
+        return f"torch {torch.__version__}, {torch.cuda.get_device_name()}"
+    return f"torch {torch.__version__}, {torch.get_num_threads()} threads"
+
+
+def torch_waits(torch):
+    """Waits for a GPU's work; a processor has ended it."""
+    if torch.get_default_device().type == "cuda":
+        torch.cuda.synchronize()
 
 
 def last_words(text):
@@ -78,9 +108,9 @@ def objects_of(command, limit=None):
     return [json.loads(line) for line in output_of(command, limit)[0].splitlines() if line.startswith("{")]
 
 
-def own_turn(script, arguments):
-    """The last object that a script prints, run by this Python, and its "peak_memory_bytes"."""
-    out, peak = output_of([sys.executable, script, *arguments])
+def own_turn(script, arguments, python=sys.executable):
+    """The last object that a script prints, run by this Python or another, and its "peak_memory_bytes"."""
+    out, peak = output_of([python, script, *arguments])
     return json.loads(out.splitlines()[-1]) | {"peak_memory_bytes": peak}
 
 

@@ -224,6 +224,20 @@ def table(comparison):
     return "\n".join(lines)
 
 
+def rows(comparison):
+    """A row per strategy that ran on all six: means over the six and their standard errors, by budget."""
+    found = [(f"yolk {name}", comparison.yolk_cells(name)) for name in YOLK]
+    best = comparison.best_of_kernel_tuner()
+    for name in comparison.kernel_tuner_names():
+        repeats = comparison.options.kernel_tuner_repeats if name in best else SCOUTS
+        found.append((f"KT {name}", comparison.kernel_tuner_cells(name, repeats)))
+    for name, cells in found:
+        total = over_all(cells)
+        if total:
+            searches = min(cell.repeats for cell in cells.values())
+            yield {"strategy": name, "budgets": BUDGETS, "means": total[0], "errors": total[1], "searches": searches}
+
+
 def parser_of(description, kernel_tuner_repeats):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--data", required=True, help="folder with gemm/ and convolution/ of the recordings")
@@ -248,6 +262,7 @@ def main():
     parser = parser_of(__doc__, kernel_tuner_repeats=30)
     parser.add_argument("--best", type=int, default=5, help="how many of them")
     parser.add_argument("--parts", default="yolk,scout,best", help="what to run; the table is of all that was run")
+    parser.add_argument("--json", action="store_true", help="print one object per strategy instead of the table")
     options = parser.parse_args()
     one_core_each()
     comparison = Comparison(options, surfaces.SIX)
@@ -266,6 +281,8 @@ def main():
         comparison.run([job for together in zip(*of_each) for job in together])  # all of them advance together
     text = table(comparison)
     (comparison.out / "table.md").write_text(text + "\n")
+    if options.json:
+        text = "\n".join(map(json.dumps, rows(comparison)))
     print(text)
 
 
