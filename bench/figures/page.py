@@ -153,7 +153,7 @@ def page_of(topics):
         compares = any("ratio" in row for row in rows)
         heads = ["what", "Yolk", *(["beside it", "ratio"] if compares else []), "note", "when, where", "command"]
         lines = [f"## {TOPICS[topic]}", "", "| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-        parts.append("\n".join([*lines, *(line_of(row, compares, above) for row, above in zip(rows, [None, *rows]))]) + "\n")
+        parts.append("\n".join([*lines, *(line_of(row, compares, above) for row, above in zip(rows, [None, *rows], strict=False))]) + "\n")
     return "\n".join(parts)
 
 
