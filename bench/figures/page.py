@@ -30,12 +30,13 @@ HEAD = """# Benchmarks
 
 <!-- bench/figures/page.py writes this page from bench/figures/*.json. -->
 
-Unless a row names another device, it was measured with lavapipe on two quiet cores of an AMD EPYC. lavapipe is Debian
-12's Mesa 22.3.6 (LLVM 15), and SwiftShader is the one in Debian's chromium 156; "both drivers" are these two. Figures
-of an NVIDIA H200 are on [their own page](nvidia_h200.md). Bits and counts are the same everywhere.
-[bench](../bench/README.md) describes how to measure. Compared runs alternate, and one alternation is a turn.
+The rows were measured with lavapipe (Mesa 22.3.6, LLVM 15) on two quiet cores of an AMD EPYC, unless they name another
+device. "Both drivers" adds SwiftShader (Debian's chromium 156). An NVIDIA H200 has [its own page](nvidia_h200.md).
+[bench](../bench/README.md) describes how to measure. Compared runs alternate, and rates are medians.
+`bench/peers/run --only cartpole` ran three seeds, at a load average of .6 to 1.4.
 
-A ratio above 1 means that Yolk is better. A row whose ratio is below 1 begins with "Behind".
+A ratio above 1 means that Yolk is better. A row whose ratio is below 1 begins with "Behind". "Same" is the command of
+the row above.
 """
 
 
@@ -135,11 +136,12 @@ def behind(ratio):
     return "**Behind:** " if median < 1 else ""
 
 
-def line_of(row, compares):
+def line_of(row, compares, above):
     what = (behind(row["ratio"]) if "ratio" in row else "") + row["what"]
     beside = [row.get("theirs", ""), ratio_text(row["ratio"]) if "ratio" in row else ""] if compares else []
     when = row["when"] + ("" if row["where"] == USUAL else f", {row['where']}")
-    cells = [what, row["ours"], *beside, row.get("note", ""), when, row["command"]]
+    command = "same" if above and above["command"] == row["command"] else row["command"]
+    cells = [what, row["ours"], *beside, row.get("note", ""), when, command]
     return "| " + " | ".join(cells) + " |"
 
 
@@ -151,7 +153,7 @@ def page_of(topics):
         compares = any("ratio" in row for row in rows)
         heads = ["what", "Yolk", *(["beside it", "ratio"] if compares else []), "note", "when, where", "command"]
         lines = [f"## {TOPICS[topic]}", "", "| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-        parts.append("\n".join([*lines, *(line_of(row, compares) for row in rows)]) + "\n")
+        parts.append("\n".join([*lines, *(line_of(row, compares, above) for row, above in zip(rows, [None, *rows], strict=False))]) + "\n")
     return "\n".join(parts)
 
 
