@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training on drivers that fail: an error that says what, a folder that can be resumed from, and the same bits in the
 // end.
+#include <gmock/gmock.h>
+
 #include <functional>
 
 #include "temporary_folder.hpp"
