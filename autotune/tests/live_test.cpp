@@ -44,10 +44,10 @@ class TreacherousProblem final : public oracle::Problem {
     [[nodiscard]] Result<std::unique_ptr<oracle::PlannedProblem>> plan(
         const Device& device, const Configuration& configuration) const override {
         ++plans;
-        if (configuration == Configuration{0, 4, 32}) return unsupported("Groups of 4 do not fit.");
-        if (configuration == Configuration{0, 8, 32}) return Error{ErrorKind::Driver, "The driver fails.", -3};
-        return configuration == Configuration{0, 2, 32} ? wrong_->plan(device, configuration)
-                                                        : right_->plan(device, configuration);
+        if (configuration == Configuration{0, 4, 32, 0}) return unsupported("Groups of 4 do not fit.");
+        if (configuration == Configuration{0, 8, 32, 0}) return Error{ErrorKind::Driver, "The driver fails.", -3};
+        return configuration == Configuration{0, 2, 32, 0} ? wrong_->plan(device, configuration)
+                                                           : right_->plan(device, configuration);
     }
     [[nodiscard]] std::vector<oracle::ProblemBuffer> buffers() const override { return right_->buffers(); }
     [[nodiscard]] std::vector<oracle::Expected> expected() const override { return right_->expected(); }
@@ -108,16 +108,16 @@ TEST_P(live, wrong_configurations_are_never_timed) {
     ASSERT_OK_AND_ASSIGN(const auto surface, LiveSurface::create(device(), dispatcher(), problem));
     EXPECT_THAT(surface->candidates().size(), 19U);  // 9 per invocation, 10 by groups
     const auto run = [&](Configuration configuration) { return surface->run(*surface->find(configuration)); };
-    ASSERT_OK_AND_ASSIGN(const LiveMeasurement wrong, run({0, 2, 32}));
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement wrong, run({0, 2, 32, 0}));
     EXPECT_TRUE(wrong.milliseconds.empty());
     EXPECT_TRUE(wrong.quarantine);
     EXPECT_THAT(wrong.reason, AllOf(StartsWith("Wrong result: "), HasSubstr("out")));
-    ASSERT_OK_AND_ASSIGN(const LiveMeasurement refused, run({0, 4, 32}));
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement refused, run({0, 4, 32, 0}));
     EXPECT_TRUE(refused.milliseconds.empty());
     EXPECT_FALSE(refused.quarantine);
-    ASSERT_OK_AND_ASSIGN(const LiveMeasurement failing, run({0, 8, 32}));
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement failing, run({0, 8, 32, 0}));
     EXPECT_TRUE(failing.quarantine);
-    ASSERT_OK_AND_ASSIGN(const LiveMeasurement good, run({0, 1, 32}));
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement good, run({0, 1, 32, 0}));
     EXPECT_FALSE(good.milliseconds.empty());
     EXPECT_GT(good.milliseconds.front(), 0.0);
 }
@@ -330,7 +330,7 @@ TEST_P(live, plans_take_the_choice_from_the_file) {
     const auto answer = device().tuning_table()->find(space.space());
     device().set_tuning_table(nullptr);
     ASSERT_TRUE(answer);
-    EXPECT_EQ(answer->configuration, (Configuration{1, 4, 32}));
+    EXPECT_EQ(answer->configuration, (Configuration{1, 4, 32, 0}));
     EXPECT_EQ(load_tuning(device(), folder_ / "missing"), 0U);
     EXPECT_EQ(device().tuning_table(), nullptr);
 }

@@ -48,7 +48,7 @@ void main() {
                 if (id >= params.target_rows && row == 0u && first_column == 0u) ++out_of_range;
             }
             barrier();
-            for (uint w = 0u; 32u * w < WORKGROUP_SIZE; ++w) {
+            for (uint w = 0u; w < kMaxRowWords; ++w) {
                 for (uint bits = named[w]; bits != 0u; bits &= bits - 1u) {
                     uint i = first + 32u * w + uint(findLSB(bits));
                     is_named = true;

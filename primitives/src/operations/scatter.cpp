@@ -74,7 +74,7 @@ std::uint64_t ids_within(std::uint64_t budget, const ScatterDesc& desc) {
     if (budget < 2 * tiles + 1) return 0;
     // The loops over words of shared memory; in them each id of a workgroup at most once.
     const std::uint64_t clearing = loop_cost(ceil_div<std::uint64_t>(abi_sc::kMaxRowWords, size));
-    const std::uint64_t compared = clearing + loop_cost(ceil_div<std::uint64_t>(size, 32), 1) + size;
+    const std::uint64_t compared = clearing + loop_cost(abi_sc::kMaxRowWords, 1) + size;
     return size * iterations_within((budget - 1) / tiles - 1, compared);
 }
 

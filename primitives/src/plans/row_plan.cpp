@@ -17,9 +17,7 @@ constexpr std::uint32_t kLongRow = 1U << 16U;    // columns
 constexpr std::uint32_t kKeptMultiple = 256;     // of columns: few sizes, so that few pipelines are made
 constexpr std::uint32_t kOtherWords = 256;       // of shared memory, which the sums and maxima take (rows.glsl)
 // Kept by default: a GPU has about 100 bytes of shared memory for each invocation that it runs at once. On an H200
-// softmax of 65,536 rows of 1,024 takes 233 us so, otherwise 247; layer normalization 244 against 233. Shorter rows
-// stay in its first cache anyway.
-constexpr std::uint32_t kLeastKeptColumns = 512;
+// softmax of 65,536 rows of 1,024 takes 233 us so, otherwise 247; layer normalization 244 against 233.
 constexpr std::uint32_t kMostKeptColumns = 2048;
 constexpr std::uint64_t kMostKeptWords = 4096;  // of a workgroup
 
@@ -73,7 +71,7 @@ RowConfig heuristic_row_config(const DeviceInfo& info, std::uint64_t rows, std::
 
 RowConfig heuristic_kept_config(const DeviceInfo& info, std::uint64_t rows, std::uint32_t columns) {
     const RowConfig config = heuristic_row_config(info, rows, columns);
-    if (info.kind == DeviceKind::Cpu || columns < kLeastKeptColumns || columns > kMostKeptColumns) return config;
+    if (info.kind == DeviceKind::Cpu || columns > kMostKeptColumns) return config;
     RowConfig keeping = config;
     keeping.kept = 1;
     const bool fits = kept_row_words(columns, keeping) <= kMostKeptWords && check_kept(info, columns, keeping);

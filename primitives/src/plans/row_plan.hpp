@@ -26,7 +26,7 @@ namespace yolk {
 /// may not be allowed; on GPUs more invocations share a row where rows are too few to keep the device busy.
 [[nodiscard]] RowConfig heuristic_row_config(const DeviceInfo& info, std::uint64_t rows,
                                              std::uint32_t columns) noexcept;
-/// The same for softmax: rows are kept unless they are short or long.
+/// The same for softmax: rows are kept unless they are long.
 [[nodiscard]] RowConfig heuristic_kept_config(const DeviceInfo& info, std::uint64_t rows, std::uint32_t columns);
 
 /// The words of shared memory in which a workgroup keeps its rows; 0: it does not.
