@@ -35,7 +35,7 @@ def processor():
 
 
 def device_of(yolk, setting):
-    """The device that yolk chooses under these variables; None if there is none."""
+    """The device that yolk chooses under these variables, or None."""
     try:
         ran = subprocess.run([*yolk.split(), "devices", "--json"], capture_output=True, text=True, check=True, timeout=60,
                              env=os.environ | setting)  # fmt: skip

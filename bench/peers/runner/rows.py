@@ -29,7 +29,7 @@ def row(name, peer, what, unit, ours, theirs, less_is_better=False, note=""):
 
 
 def beside(name, what, unit, ours, others, less_is_better=False):
-    """A row per peer. `ours` and each of `others`: the figure, or a text that says why there is none."""
+    """A row per peer. `ours` and each of `others` is the figure, or the reason why it is missing."""
     for peer, theirs in others.items():
         of = f"{name}/{peer}"
         if isinstance(theirs, str):
