@@ -46,7 +46,11 @@ while True:
         print("step 27 went wrong", file=sys.stderr, flush=True)
         if wrong == "dies": sys.exit(3)
         if wrong == "short": values.pop()
-        if wrong == "twice": send(3, struct.pack("<f", 0) * (4 * lanes))
+        if wrong in ("twice", "again"):
+            answer = struct.pack("<II", 3, 16 * lanes) + struct.pack("<f", 0) * (4 * lanes)
+            sys.stdout.buffer.write(answer if wrong == "again" else 2 * answer)  # two in one write
+            sys.stdout.buffer.flush()
+            if wrong == "again": time.sleep(0.2)
         if wrong == "nan": values[3] = float("nan")
         if wrong == "late": time.sleep(100)
         if wrong == "flag": flag = 7
@@ -128,6 +132,14 @@ TEST_P(host_program, that_goes_wrong_is_named_and_generations_are_kept) {
         EXPECT_TRUE(expect_error(failed, each.kind, each.words));
         EXPECT_TRUE(expect_error(failed, each.kind, "in step 1 with members 4 to 7, generation 2"));
     }
+}
+
+// What came late is taken as the next message's answer; then the program waits with one more than was asked for.
+TEST_P(host_program, that_answers_once_more_later_is_named_and_ends) {
+    ASSERT_OK_AND_ASSIGN(const HostEnvironments environments, start_host_program(wrong("again")));
+    TrainOptions run = options(environments);
+    run.max_steps = 2;
+    EXPECT_TRUE(expect_error(train(device(), run), ErrorKind::BadInput, "one answer for each message"));
 }
 
 TEST(host_programs, that_cannot_be_used_are_refused_at_the_start) {

@@ -160,6 +160,14 @@ void Conversation::read_output() {
 Result<void> Conversation::answer() {
     if (!answer_ || run_.output.empty() || too_much_) return {};
     YOLK_TRY(const std::string reply, answer_(run_.output));
+    if (reply.empty()) return {};
+    read_output();
+    if (!run_.output.empty()) {
+        return bad_input(
+            "it wrote {} bytes before it got the message that they answer; it must write one answer for "
+            "each message.",
+            run_.output.size());
+    }
     replies_ += reply;
     return {};
 }

@@ -66,15 +66,39 @@ class WithoutLock {
     InsideBody::Here before_ = InsideBody::here_;
 };
 
-/// function(*arguments), in any thread. Needs the lock. Throws what it raises.
-inline nb::object apply_python(nb::handle function, const nb::tuple& arguments) {
-    PyObject* result = stopping_at_the_end([&] { return PyObject_CallObject(function.ptr(), arguments.ptr()); });
+// What follows may run Python code, in any thread. It needs the lock, and throws what that code raises.
+
+template <class Call>
+nb::object from_python(Call call) {
+    PyObject* result = stopping_at_the_end(call);
     if (result == nullptr) nb::raise_python_error();
     return nb::steal(result);
+}
+
+/// function(*arguments).
+inline nb::object apply_python(nb::handle function, const nb::tuple& arguments) {
+    return from_python([&] { return PyObject_CallObject(function.ptr(), arguments.ptr()); });
 }
 template <class... Arguments>
 nb::object call_python(nb::handle function, const Arguments&... arguments) {
     return apply_python(function, nb::make_tuple(arguments...));
+}
+/// A module's function by its name.
+template <class... Arguments>
+nb::object call_python(const char* module, const char* name, const Arguments&... arguments) {
+    return call_python(nb::module_::import_(module).attr(name), arguments...);
+}
+
+inline nb::str repr_of(nb::handle object) {
+    return nb::str(from_python([&] { return PyObject_Repr(object.ptr()); }));
+}
+inline nb::str str_of(nb::handle object) {
+    return nb::str(from_python([&] { return PyObject_Str(object.ptr()); }));
+}
+inline bool is_true(nb::handle object) {
+    const int truth = stopping_at_the_end([&] { return PyObject_IsTrue(object.ptr()); });
+    if (truth < 0) nb::raise_python_error();
+    return truth == 1;
 }
 
 }  // namespace yolk::python

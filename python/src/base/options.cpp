@@ -10,11 +10,13 @@
 #include <limits>
 #include <string>
 
+#include "base/lock.hpp"
+
 namespace yolk::python {
 namespace {
 
 [[noreturn]] void refuse(std::string_view name, nb::handle value, std::string_view wanted) {
-    throw Raised(bad_input("{} is {}; {} is needed.", name, nb::repr(value).c_str(), wanted));
+    throw Raised(bad_input("{} is {}; {} is needed.", name, repr_of(value).c_str(), wanted));
 }
 
 template <class Number>
@@ -42,8 +44,7 @@ Setter word_field(Value& to, Result<Value> (*parse)(std::string_view)) {
 std::uint64_t whole_number(std::string_view name, nb::handle value, std::uint64_t most) {
     const std::string wanted = fmt::format("a whole number from 0 to {}", most);
     if (PyBool_Check(value.ptr()) || !PyIndex_Check(value.ptr())) refuse(name, value, wanted);
-    const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
-    if (!index.is_valid()) throw nb::python_error();
+    const nb::object index = from_python([&] { return PyNumber_Index(value.ptr()); });
     const unsigned long long number = PyLong_AsUnsignedLongLong(index.ptr());
     if (PyErr_Occurred() != nullptr) {
         PyErr_Clear();  // negative, or above 2^64

@@ -16,7 +16,7 @@ bool warn(std::string_view message) {
     if (!WithoutLock::is_on()) return false;
     const InsideBody inside;
     try {
-        call_python(nb::module_::import_("yolk._lines").attr("warn"), nb::str(in_python(std::string(message)).c_str()));
+        call_python("yolk._lines", "warn", nb::str(in_python(std::string(message)).c_str()));
     } catch (nb::python_error& raised) {
         raised.discard_as_unraisable("a warning of yolk's");  // where warnings are errors
     }

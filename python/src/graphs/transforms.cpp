@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/lock.hpp"
 #include "graphs/graphs.hpp"
 #include "tracing/at_once.hpp"
 #include "tracing/callables.hpp"
@@ -223,7 +224,7 @@ RawGraph staged(const RawGraph& raw, nb::handle predicate) {
     return graph_done(h::sched(*raw.graph, [&](const Equation& equation) {
         if (failed) return false;
         try {
-            return PyObject_IsTrue(predicate(nb::cast(equation)).ptr()) == 1;
+            return is_true(call_python(predicate, nb::cast(equation)));
         } catch (nb::python_error& raised) {
             failed = true;
             keep_raised(std::move(raised));

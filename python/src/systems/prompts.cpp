@@ -15,6 +15,7 @@
 
 #include "base/errors.hpp"
 #include "base/interrupt.hpp"
+#include "base/lock.hpp"
 #include "base/options.hpp"
 #include "tracing/callables.hpp"
 #include "tracing/traced.hpp"
@@ -272,16 +273,15 @@ h::Traced call_model(const std::vector<std::pair<std::string, nb::object>>& mess
 }  // namespace
 
 h::Model model_of(nb::object model) {
-    return
-        [kept = keep(std::move(model))](const chat::Request& request, const std::stop_token&) -> Result<chat::Answer> {
-            const InsideBody inside;
-            try {
-                return answer_of(call_python(nb::module_::import_("yolk._models").attr("answer"), *kept,
-                                             messages_of(request), settings_of(request)));
-            } catch (nb::python_error& raised) {
-                return error_of_raised(raised);
-            }
-        };
+    return [kept = keep(std::move(model))](const chat::Request& request,
+                                           const std::stop_token&) -> Result<chat::Answer> {
+        const InsideBody inside;
+        try {
+            return answer_of(call_python("yolk._models", "answer", *kept, messages_of(request), settings_of(request)));
+        } catch (nb::python_error& raised) {
+            return error_of_raised(raised);
+        }
+    };
 }
 
 Feedback feedback_of(nb::object function) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/errors.hpp"
+#include "base/lock.hpp"
 #include "base/words.hpp"
 #include "tracing/at_once.hpp"
 #include "yolk/internal/hyper/foreign_code.hpp"
@@ -70,8 +71,7 @@ void remember_raised(nb::python_error&& raised) {
 void raise_from(const Error& error, std::unique_ptr<nb::python_error> cause) {
     // Ctrl-C and exits are no errors.
     if (!cause->matches(PyExc_Exception)) throw nb::python_error(std::move(*cause));
-    const nb::object exception =
-        nb::module_::import_("yolk.errors").attr(class_of(error.kind))(in_python(error.message));
+    const nb::object exception = call_python("yolk.errors", class_of(error.kind), in_python(error.message));
     exception.attr("__cause__") = cause->value();
     PyErr_SetObject(exception.type().ptr(), exception.ptr());
     throw nb::python_error();
@@ -79,7 +79,7 @@ void raise_from(const Error& error, std::unique_ptr<nb::python_error> cause) {
 
 std::string words_of(const nb::python_error& raised) {
     const std::string type = nb::str(raised.type().attr("__name__")).c_str();
-    return type + ": " + nb::str(raised.value()).c_str();
+    return type + ": " + str_of(raised.value()).c_str();
 }
 
 Error error_of_raised(nb::python_error& raised) {

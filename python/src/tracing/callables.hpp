@@ -63,9 +63,7 @@ class Callback {
                 throw nanobind::python_error();
             }
             const nanobind::object answer = ask();
-            const int truth = answer.is_none() ? 1 : PyObject_IsTrue(answer.ptr());
-            if (truth < 0) throw nanobind::python_error();
-            return truth == 1;
+            return answer.is_none() || is_true(answer);
         } catch (nanobind::python_error& raised) {
             remember(std::move(raised));
             return false;

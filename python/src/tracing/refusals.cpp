@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/lock.hpp"
 #include "tracing/traced.hpp"
 #include "tracing/values.hpp"
 #include "yolk/internal/hyper/foreign_code.hpp"
@@ -39,16 +40,16 @@ void bind_refusals(nb::class_<Traced>& c) {
         const nb::object value = plain_value(
             x, "Choosing by",
             "Use yolk.where(condition, a, b) or yolk.switch_on, or `&`, `|` and `~` in place of and, or and not.");
-        return PyObject_IsTrue(value.ptr()) == 1;
+        return is_true(value);
     });
     c.def("__float__", [](const Traced& x) { return nb::float_(plain_value(x, "A float of", kKeep)); });
     c.def("__int__", [](const Traced& x) { return nb::int_(plain_value(x, "An int of", kKeep)); });
     c.def("__index__", [](const Traced& x) {
         return nb::int_(plain_value(x, "Indexing by", "Index a traced value by it, or use yolk.gather."));
     });
-    c.def("__str__", [](const Traced& x) { return nb::str(plain_value(x, "A text of", kFormat)); });
+    c.def("__str__", [](const Traced& x) { return str_of(plain_value(x, "A text of", kFormat)); });
     c.def("__format__", [](const Traced& x, nb::handle how) {
-        return nb::module_::import_("builtins").attr("format")(plain_value(x, "A text of", kFormat), how);
+        return call_python("builtins", "format", plain_value(x, "A text of", kFormat), how);
     });
     c.def("__contains__",
           [](const Traced&, nb::handle) -> bool { refuse_use("`in` on", "Use yolk.contains(text, word) for texts."); });
@@ -56,7 +57,7 @@ void bind_refusals(nb::class_<Traced>& c) {
         const nb::object value =
             plain_value(x, "A NumPy array of",
                         "NumPy's functions take it as it is (np.tanh(x), np.sum(x)); for others use a host function.");
-        return nb::module_::import_("numpy").attr("asarray")(value);
+        return call_python("numpy", "asarray", value);
     });
     c.attr("__hash__") = nb::none();
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/errors.hpp"
+#include "base/lock.hpp"
 #include "tracing/at_once.hpp"
 #include "tracing/control.hpp"
 #include "tracing/values.hpp"
@@ -47,7 +48,7 @@ Traced reduced(nb::handle x, nb::handle axis, bool keepdims) {
         for (std::size_t i = 0; i < value.shape().rank(); ++i) dimensions.push_back(static_cast<std::int64_t>(i));
     } else if (!nb::try_cast(axis, dimensions)) {
         throw Raised(
-            bad_input("axis is {}; a whole number, several of them, or None is needed.", nb::repr(axis).c_str()));
+            bad_input("axis is {}; a whole number, several of them, or None is needed.", repr_of(axis).c_str()));
     }
     return kSeveral(value, dimensions, keepdims, python_line());
 }
@@ -105,7 +106,7 @@ Traced taken(const Traced& x, nb::handle key) {
             throw Raised(
                 bad_input("A traced value cannot be indexed by {}; whole numbers, slices, ..., a traced tensor of "
                           "ids or the name of a field are taken.",
-                          nb::repr(part).c_str()));
+                          repr_of(part).c_str()));
         }
     }
     return value;
@@ -361,7 +362,7 @@ h::Line python_line() {
     // Names live as long as the process: messages may give them at any time.
     static std::mutex guard;
     static std::set<std::string> files;
-    const nb::tuple at = nb::tuple(nb::module_::import_("yolk._lines").attr("of_caller")());
+    const nb::tuple at = nb::tuple(call_python("yolk._lines", "of_caller"));
     const std::scoped_lock lock(guard);
     const std::string& file = *files.insert(nb::cast<std::string>(at[0])).first;
     return {file.c_str(), nb::cast<std::uint32_t>(at[1])};

@@ -14,6 +14,7 @@
 #include "base/devices.hpp"
 #include "base/errors.hpp"
 #include "base/interrupt.hpp"
+#include "base/lock.hpp"
 #include "base/options.hpp"
 #include "yolk/finetune.hpp"
 #include "yolk/json.hpp"
@@ -25,7 +26,7 @@ namespace {
 
 using GivenPairs = std::vector<std::tuple<std::string, std::string, double>>;
 
-nb::object json_of(const Json& json) { return nb::module_::import_("json").attr("loads")(json.dump()); }
+nb::object json_of(const Json& json) { return call_python("json", "loads", json.dump()); }
 
 /// All that is not EGGROLL's.
 Fields finetune_fields(transformer::FinetuneOptions& o) {

@@ -20,6 +20,7 @@ namespace {
 constexpr std::chrono::seconds kGrace{2};  // after the end is told, until the process is killed
 constexpr std::uint64_t kMostTextBytes = std::uint64_t{1} << 16U;
 constexpr std::uint32_t kMostLanesAtOnce = 1024;
+constexpr const char* kOneAnswer = "it must write one answer for each message, of the message's kind.";
 
 /// A program that answers questions one at a time. Its conversation (run_program) has a thread of its own, which waits
 /// with the last answer for the next question.
@@ -43,6 +44,7 @@ class ProgramProcess {
     std::uint64_t most_bytes_ = kMostTextBytes;  // of the next answer; as all below, under guard_
     std::optional<std::string> question_{};      // that it has not got yet
     std::optional<ProgramMessage> answer_{};     // that nobody has taken yet
+    bool told_to_end_ = false;                   // nobody takes an answer or asks any more
     std::optional<Result<ProgramRun>> ended_{};
     std::jthread conversation_{};
 };
@@ -64,6 +66,7 @@ ProgramProcess::ProgramProcess(const HostProgram& program) : command_(program.co
 ProgramProcess::~ProgramProcess() {
     std::unique_lock lock(guard_);
     question_ = packed(ProgramMessageKind::End, "");
+    told_to_end_ = true;
     changed_.notify_all();
     changed_.wait_for(lock, kGrace, [this] { return ended_.has_value(); });
     lock.unlock();
@@ -73,10 +76,13 @@ ProgramProcess::~ProgramProcess() {
 /// On the conversation's thread: `output` is what the program has written.
 Result<std::string> ProgramProcess::take(std::string& output) {
     std::unique_lock lock(guard_);
+    if (told_to_end_) {
+        output.clear();
+        return std::exchange(question_, std::nullopt).value_or("");
+    }
     YOLK_TRY(std::optional<ProgramMessage> message, take_program_message(output, most_bytes_));
     if (!message) return std::string();
-    if (!output.empty())
-        return bad_input("it wrote {} bytes more than one answer; it must write one for each message.", output.size());
+    if (!output.empty()) return bad_input("it wrote {} bytes more than one answer; {}", output.size(), kOneAnswer);
     answer_ = std::move(message);
     changed_.notify_all();
     changed_.wait(lock, [this] { return question_.has_value(); });
@@ -173,8 +179,8 @@ class ProgramEnvironment final : public HostEnvironment {
                                           std::string_view of_each) {
         YOLK_TRY(ProgramMessage answer, process_.ask(packed(kind, payload), bytes));
         if (answer.kind != kind) {
-            return bad_input("the program answered a message of kind {} with one of kind {}.",
-                             static_cast<std::uint32_t>(kind), static_cast<std::uint32_t>(answer.kind));
+            return bad_input("the program answered a message of kind {} with one of kind {}; {}",
+                             static_cast<std::uint32_t>(kind), static_cast<std::uint32_t>(answer.kind), kOneAnswer);
         }
         if (answer.payload.size() != bytes) {
             return bad_input("the program answered with {} bytes; {} are expected, {} of each of {} lanes.",

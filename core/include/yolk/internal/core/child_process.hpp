@@ -41,7 +41,7 @@ struct ProgramRun {
 [[nodiscard]] Result<void> check_program(const ChildProgram& program);
 
 /// Takes from the front of what the program has printed so far whatever is whole, and gives what is written to it in
-/// reply. An error ends the program, and the run with it.
+/// reply. An error ends the program, and the run with it; so does what the program has printed before that reply.
 using ChildAnswer = std::function<Result<std::string>(std::string& output)>;
 
 /// Runs it in a process group of its own with `input` on its standard input, which it need not read; with `answer` its
