@@ -98,6 +98,10 @@ build() {
   if [ -e "$folder/CMakeCache.txt" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$folder/CMakeCache.txt"; then
     rm -rf "$folder/CMakeCache.txt" "$folder/CMakeFiles" "$folder/build.ninja"
   fi
+  # Where ccache is installed, another checkout's objects serve here, too: paths below the checkout do not count.
+  if command -v ccache >/dev/null; then
+    export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+  fi
   if [ ! -e "$folder/build.ninja" ] || [ "$root/CMakePresets.json" -nt "$folder/.configured" ]; then
     (cd "$root" && cmake --preset "$preset") >"$folder/configure.log" 2>&1 9>&- ||
       { tail -n 30 "$folder/configure.log" >&2; die "configuring failed (the whole log: $folder/configure.log)"; }

@@ -58,9 +58,9 @@ uint program_minimum(uint x, uint y) { return exact_minimum_word(x, y); }
 uint program_divide(uint x, uint y) { return exact_quotient_word(x, y); }
 uint program_power(uint x, uint y) { return exact_power_word(x, y); }
 uint program_less_than(uint x, uint y) { return exact_one_if(exact_is_less(x, y)); }
-uint program_less_or_equal(uint x, uint y) { return exact_one_if(exact_is_less(x, y) || exact_is_equal(x, y)); }
+uint program_less_or_equal(uint x, uint y) { return exact_one_if(exact_either(exact_is_less(x, y), exact_is_equal(x, y))); }
 uint program_greater_than(uint x, uint y) { return exact_one_if(exact_is_less(y, x)); }
-uint program_greater_or_equal(uint x, uint y) { return exact_one_if(exact_is_less(y, x) || exact_is_equal(x, y)); }
+uint program_greater_or_equal(uint x, uint y) { return exact_one_if(exact_either(exact_is_less(y, x), exact_is_equal(x, y))); }
 uint program_equal_to(uint x, uint y) { return exact_one_if(exact_is_equal(x, y)); }
 uint program_not_equal_to(uint x, uint y) { return exact_one_if(!exact_is_equal(x, y)); }
 uint program_where(uint condition, uint first, uint second) {

@@ -89,10 +89,10 @@ nb::object call_python(const char* module, const char* name, const Arguments&...
     return call_python(nb::module_::import_(module).attr(name), arguments...);
 }
 
-inline nb::str repr_of(nb::handle object) {
+inline nb::str python_repr(nb::handle object) {
     return nb::str(from_python([&] { return PyObject_Repr(object.ptr()); }));
 }
-inline nb::str str_of(nb::handle object) {
+inline nb::str python_str(nb::handle object) {
     return nb::str(from_python([&] { return PyObject_Str(object.ptr()); }));
 }
 inline bool is_true(nb::handle object) {

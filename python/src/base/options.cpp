@@ -16,7 +16,7 @@ namespace yolk::python {
 namespace {
 
 [[noreturn]] void refuse(std::string_view name, nb::handle value, std::string_view wanted) {
-    throw Raised(bad_input("{} is {}; {} is needed.", name, repr_of(value).c_str(), wanted));
+    throw Raised(bad_input("{} is {}; {} is needed.", name, python_repr(value).c_str(), wanted));
 }
 
 template <class Number>

@@ -220,7 +220,7 @@ nb::dict evaluate_candidates(PythonSystem& system, nb::handle candidates, nb::ha
     for (const nb::handle one : candidates) {
         h::Candidate candidate;
         for (const auto& [name, values] : nb::cast<nb::dict>(one)) {
-            const std::string group = str_of(name).c_str();
+            const std::string group = python_str(name).c_str();
             candidate.values.emplace_back(group, tensor_of(values, "'" + group + "'"));
         }
         given.push_back(std::move(candidate));

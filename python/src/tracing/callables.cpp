@@ -79,7 +79,7 @@ void raise_from(const Error& error, std::unique_ptr<nb::python_error> cause) {
 
 std::string words_of(const nb::python_error& raised) {
     const std::string type = nb::str(raised.type().attr("__name__")).c_str();
-    return type + ": " + str_of(raised.value()).c_str();
+    return type + ": " + python_str(raised.value()).c_str();
 }
 
 Error error_of_raised(nb::python_error& raised) {

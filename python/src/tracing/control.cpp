@@ -114,7 +114,7 @@ h::Scanned scanned_of(const nb::object& given) {
     if (!PyTuple_Check(given.ptr()) || nb::len(given) != 2) {
         throw Raised(
             bad_input("scan: a step gives (carry, result), with None where it has no result; this one gave {}.",
-                      repr_of(given).c_str()));
+                      python_repr(given).c_str()));
     }
     const auto values = [](const nb::object& part) { return part.is_none() ? TracedValues() : several_of(part); };
     return {values(given[0]), values(given[1])};

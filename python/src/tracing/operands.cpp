@@ -46,7 +46,7 @@ Traced traced_at(nb::handle object, std::size_t depth) {
         for (const auto& [key, value] : nb::borrow<nb::dict>(object)) {
             std::string name;
             if (!nb::try_cast(key, name))
-                throw Raised(bad_input("{} has the key {}, which is no text.", kOperand, repr_of(key).c_str()));
+                throw Raised(bad_input("{} has the key {}, which is no text.", kOperand, python_repr(key).c_str()));
             fields.emplace_back(name, traced_at(value, depth + 1));
         }
         return h::pack(fields, python_line());

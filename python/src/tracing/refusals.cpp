@@ -47,7 +47,7 @@ void bind_refusals(nb::class_<Traced>& c) {
     c.def("__index__", [](const Traced& x) {
         return nb::int_(plain_value(x, "Indexing by", "Index a traced value by it, or use yolk.gather."));
     });
-    c.def("__str__", [](const Traced& x) { return str_of(plain_value(x, "A text of", kFormat)); });
+    c.def("__str__", [](const Traced& x) { return python_str(plain_value(x, "A text of", kFormat)); });
     c.def("__format__", [](const Traced& x, nb::handle how) {
         return call_python("builtins", "format", plain_value(x, "A text of", kFormat), how);
     });

@@ -48,7 +48,7 @@ Traced reduced(nb::handle x, nb::handle axis, bool keepdims) {
         for (std::size_t i = 0; i < value.shape().rank(); ++i) dimensions.push_back(static_cast<std::int64_t>(i));
     } else if (!nb::try_cast(axis, dimensions)) {
         throw Raised(
-            bad_input("axis is {}; a whole number, several of them, or None is needed.", repr_of(axis).c_str()));
+            bad_input("axis is {}; a whole number, several of them, or None is needed.", python_repr(axis).c_str()));
     }
     return kSeveral(value, dimensions, keepdims, python_line());
 }
@@ -106,7 +106,7 @@ Traced taken(const Traced& x, nb::handle key) {
             throw Raised(
                 bad_input("A traced value cannot be indexed by {}; whole numbers, slices, ..., a traced tensor of "
                           "ids or the name of a field are taken.",
-                          repr_of(part).c_str()));
+                          python_repr(part).c_str()));
         }
     }
     return value;

@@ -37,7 +37,7 @@ hyper::Value record_of(const nb::dict& fields, const std::string& what, std::siz
     for (const auto& [key, value] : fields) {
         std::string name;
         if (!nb::try_cast(key, name))
-            throw Raised(bad_input("{} has the key {}, which is no text.", what, repr_of(key).c_str()));
+            throw Raised(bad_input("{} has the key {}, which is no text.", what, python_repr(key).c_str()));
         all.emplace_back(name, value_at(value, what, depth));
     }
     return unwrap(hyper::Record::create(std::move(all)));
@@ -59,7 +59,7 @@ hyper::Value value_at(nb::handle object, const std::string& what, std::size_t de
     if (PyLong_Check(raw)) {
         std::int64_t integer = 0;
         if (nb::try_cast(object, integer)) return integer;
-        throw Raised(bad_input("{} is {}, which does not fit into 64 bits.", what, repr_of(object).c_str()));
+        throw Raised(bad_input("{} is {}, which does not fit into 64 bits.", what, python_repr(object).c_str()));
     }
     if (PyDict_Check(raw) || PyList_Check(raw) || PyTuple_Check(raw)) {
         check_depth(what, depth);
@@ -136,10 +136,10 @@ nb::object from_json(const Json& json) {
 
 std::map<std::string, hyper::Value> inputs_of(nb::handle object) {
     if (!nb::isinstance<nb::dict>(object))
-        throw Raised(bad_input("The inputs are {}; a dict of values by name is needed.", repr_of(object).c_str()));
+        throw Raised(bad_input("The inputs are {}; a dict of values by name is needed.", python_repr(object).c_str()));
     std::map<std::string, hyper::Value> inputs;
     for (const auto& [key, value] : nb::borrow<nb::dict>(object)) {
-        const std::string name = str_of(key).c_str();
+        const std::string name = python_str(key).c_str();
         inputs.emplace(name, value_of(value, "input '" + name + "'"));
     }
     return inputs;
@@ -150,11 +150,11 @@ std::vector<hyper::Example> examples_of(nb::handle list) {
     if (PySequence_Check(list.ptr()) == 0 || PyUnicode_Check(list.ptr()))
         throw Raised(
             bad_input("The examples are {}; a list of pairs of inputs, a dict, and what is expected is needed.",
-                      repr_of(list).c_str()));
+                      python_repr(list).c_str()));
     for (const nb::handle one : list) {
         if (!PySequence_Check(one.ptr()) || PyUnicode_Check(one.ptr()) || nb::len(one) != 2) {
             throw Raised(bad_input("Example {} is {}; a pair of the inputs, a dict, and what is expected is needed.",
-                                   examples.size(), repr_of(one).c_str()));
+                                   examples.size(), python_repr(one).c_str()));
         }
         examples.push_back(
             {inputs_of(one[0]), value_of(one[1], fmt::format("what example {} expects", examples.size()))});

@@ -9,7 +9,6 @@
 #include <spirv/unified1/spirv.hpp>
 #include <utility>
 
-#include "branches.hpp"
 #include "module_parts.hpp"
 #include "spirv_words.hpp"
 
@@ -313,16 +312,11 @@ class ElementWriter {
         module.insert(module.end(), functions.begin(), functions.end());
         return module;
     }
-    /// Without branches where they can be: SwiftShader's compiler takes twice as long for each branch in a loop.
     [[nodiscard]] ElementWords functions_of(const std::set<std::uint32_t>& kept) {
-        SelectionTypes types{.boolean = ids_.boolean, .pointees = {}};
-        for (const auto& [key, pointer] : parts_.pointers) types.pointees.emplace(pointer, key.second);
         ElementWords all;
         for (const auto& [id, function] : parts_.functions) {
             if (!kept.contains(id)) continue;
-            const ElementWords words = id == ids_.element
-                                           ? element_function()
-                                           : without_branches(function.words, types, next_).value_or(function.words);
+            const ElementWords words = id == ids_.element ? element_function() : function.words;
             all.insert(all.end(), words.begin(), words.end());
         }
         return all;

@@ -8,29 +8,21 @@
 #include "yolk/exact/exact_math.h"
 EXACT_BEGIN
 
-// Where a condition holds the first, else the second, without a branch: SwiftShader's compiler takes minutes over the
-// many branches that `?:` becomes in unrolled code.
-#ifdef __cplusplus
-#define BLOCK_SELECT(condition, first, second) ((condition) ? (first) : (second))
-#else
-#define BLOCK_SELECT(condition, first, second) mix(second, first, condition)
-#endif
-
 EXACT_CONST uint kBlockLeastNormal = 0x00800000u;
 EXACT_CONST uint kBlockInfinity = 0x7F800000u;
 EXACT_CONST uint kBlockMantissa = 0x007FFFFFu;
-EXACT_CONST int kBlockLeastField = 87;     // exponent field of 2^-40
-EXACT_CONST int kBlockLargestField = 147;  // of 2^20
-EXACT_CONST uint kBlockLargest = 0x49800000u;  // 2^20
-EXACT_CONST uint kBlockBound = 0x46000000u;    // 2^13
-EXACT_CONST uint kBlockFloor = 0x33800000u;    // 2^-24
+EXACT_CONST int kBlockLeastField = 87;            // exponent field of 2^-40
+EXACT_CONST int kBlockLargestField = 147;         // of 2^20
+EXACT_CONST uint kBlockLargest = 0x49800000u;     // 2^20
+EXACT_CONST uint kBlockBound = 0x46000000u;       // 2^13
+EXACT_CONST uint kBlockFloor = 0x33800000u;       // 2^-24
 EXACT_CONST uint kBlockRetryFloor = 0x35800000u;  // 2^-20
 EXACT_CONST int kBlockNoExponent = -1000;
 
 // floor(log2 |x|); kBlockNoExponent for zero and denormals.
 EXACT_FUNCTION int block_exponent(float x) {
     uint magnitude = exact_bits(x) & kExactMagnitudeMask;
-    return BLOCK_SELECT(magnitude < kBlockLeastNormal, kBlockNoExponent, int(magnitude >> 23) - 127);
+    return exact_select(magnitude < kBlockLeastNormal, kBlockNoExponent, int(magnitude >> 23) - 127);
 }
 
 // x 2^shift; zero below 2^-40, and for denormal x; at most 2^20 in magnitude.
@@ -39,10 +31,10 @@ EXACT_FUNCTION float block_operand(float x, int shift) {
     uint magnitude = bits & kExactMagnitudeMask;
     int field = int(magnitude >> 23) + shift;
     uint shifted = (uint(field) << 23) | (bits & kBlockMantissa);
-    uint scaled = BLOCK_SELECT(field >= kBlockLargestField, kBlockLargest, shifted);
+    uint scaled = exact_select(field >= kBlockLargestField, kBlockLargest, shifted);
     uint signed_bits = scaled | (bits & kExactSignMask);
-    signed_bits = BLOCK_SELECT(field < kBlockLeastField, kExactZero, signed_bits);
-    return exact_from_bits(BLOCK_SELECT(magnitude < kBlockLeastNormal, kExactZero, signed_bits));
+    signed_bits = exact_select(field < kBlockLeastField, kExactZero, signed_bits);
+    return exact_from_bits(exact_select(magnitude < kBlockLeastNormal, kExactZero, signed_bits));
 }
 
 // The bits of x 2^shift; zero where it would be denormal, +infinity where it would be too large.
@@ -50,23 +42,23 @@ EXACT_FUNCTION uint block_result(float x, int shift) {
     uint bits = exact_bits(x);
     int field = int((bits & kExactMagnitudeMask) >> 23) + shift;
     uint scaled = (uint(field) << 23) | (bits & (kBlockMantissa | kExactSignMask));
-    scaled = BLOCK_SELECT(field > 254, kBlockInfinity, scaled);
-    scaled = BLOCK_SELECT(field < 1, kExactZero, scaled);
-    return BLOCK_SELECT((bits & kExactMagnitudeMask) < kBlockLeastNormal, kExactZero, scaled);
+    scaled = exact_select(field > 254, kBlockInfinity, scaled);
+    scaled = exact_select(field < 1, kExactZero, scaled);
+    return exact_select((bits & kExactMagnitudeMask) < kBlockLeastNormal, kExactZero, scaled);
 }
 
 // Zero below 2^-40, at most 2^13 in magnitude: what a column of a positive definite block holds, and no overflow in
 // those that are not.
 EXACT_FUNCTION float block_bounded(float x) {
     uint magnitude = exact_bits(x) & kExactMagnitudeMask;
-    uint bounded = (exact_bits(x) & kExactSignMask) | BLOCK_SELECT(magnitude > kBlockBound, kBlockBound, magnitude);
-    return exact_from_bits(BLOCK_SELECT(magnitude < kExactOperandFloor, kExactZero, bounded));
+    uint bounded = (exact_bits(x) & kExactSignMask) | exact_select(magnitude > kBlockBound, kBlockBound, magnitude);
+    return exact_from_bits(exact_select(magnitude < kExactOperandFloor, kExactZero, bounded));
 }
 
 // exact_flush_operand without a branch.
 EXACT_FUNCTION float block_flush(float x) {
     uint bits = exact_bits(x);
-    return exact_from_bits(BLOCK_SELECT((bits & kExactMagnitudeMask) < kExactOperandFloor, kExactZero, bits));
+    return exact_from_bits(exact_select((bits & kExactMagnitudeMask) < kExactOperandFloor, kExactZero, bits));
 }
 
 // What an attempt adds to the diagonal: the given damping, later 16^attempt max(it, 2^-20 mean).
@@ -93,8 +85,8 @@ EXACT_FUNCTION int block_half_scale(float damped, float mean) {
 // 1 / d of a pivot above the tolerance; zero for others, whose column then changes nothing.
 EXACT_FUNCTION float block_pivot_inverse(float d, float tolerance) {
     bool good = d > tolerance;
-    exact_float inverse = exact_reciprocal(BLOCK_SELECT(good, d, exact_from_bits(kExactOne)));
-    return BLOCK_SELECT(good, inverse, exact_from_bits(kExactZero));
+    exact_float inverse = exact_reciprocal(exact_select(good, d, exact_from_bits(kExactOne)));
+    return exact_select(good, inverse, exact_from_bits(kExactZero));
 }
 
 EXACT_END

@@ -18,7 +18,7 @@ EXACT_FUNCTION float exact_continuous_action(float value, float low, float high,
     float minus_one = exact_from_bits(kExactOne | kExactSignMask);
     float clipped = value < one ? value : one;
     clipped = clipped > minus_one ? clipped : minus_one;
-    float share = squashed ? exact_tanh(value) : exact_flush_operand(clipped);
+    float share = exact_select(squashed, exact_tanh(value), exact_flush_operand(clipped));
     exact_float action = exact_flush_operand(middle) + exact_flush_operand(reach) * share;
     float below = action < high ? action : high;
     return exact_flush_operand(below > low ? below : low);

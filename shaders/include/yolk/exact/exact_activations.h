@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activations of class P (docs/kernels/elementwise.md), in the conventions of exact_math.h. Product rule
-// (docs/adr/0002): arguments below 2^-100 are read as zero, results are zero or at least 2^-100; relu and identity, which
-// compute nothing, keep their bits. NaN gives the NaN kExactNan, whatever its sign and payload (but for identity);
-// infinities give the limits. Errors are measured against double by oracle/tests/exact_math_test.cpp.
+// (docs/adr/0002): arguments below 2^-100 are read as zero, results are zero or at least 2^-100; relu and identity,
+// which compute nothing, keep their bits. NaN gives the NaN kExactNan, whatever its sign and payload (but for
+// identity); infinities give the limits. Errors are measured against double by oracle/tests/exact_math_test.cpp.
 #ifndef YOLK_EXACT_ACTIVATIONS_H
 #define YOLK_EXACT_ACTIVATIONS_H
-#include "yolk/internal/abi/activation.h"
 #include "yolk/exact/exact_math.h"
+#include "yolk/internal/abi/activation.h"
 EXACT_BEGIN
 #ifdef __cplusplus
 using namespace abi::activation;  // NOLINT(google-build-using-namespace): the constants, as GLSL sees them
@@ -19,7 +19,7 @@ EXACT_FUNCTION bool exact_is_nan(float x) { return (exact_bits(x) & kExactMagnit
 
 // max(0, x): the bits of x where it is positive, +0 elsewhere. Exact.
 EXACT_FUNCTION float exact_relu(float x) {
-    uint bits = (exact_bits(x) & kExactSignMask) == 0u ? exact_bits(x) : kExactZero;
+    uint bits = exact_select((exact_bits(x) & kExactSignMask) == 0u, exact_bits(x), kExactZero);
     return exact_from_bits(exact_is_nan(x) ? kExactNan : bits);
 }
 
@@ -30,7 +30,7 @@ EXACT_FUNCTION float exact_sigmoid(float x) {
     exact_float d = exact_from_bits(kExactOne) + e;
     exact_float s = exact_reciprocal(d);
     exact_float t = e * s;
-    uint bits = (exact_bits(x) & kExactSignMask) == 0u ? exact_bits(s) : exact_bits(t);
+    uint bits = exact_select((exact_bits(x) & kExactSignMask) == 0u, exact_bits(s), exact_bits(t));
     return exact_from_bits(exact_is_nan(x) ? kExactNan : bits);
 }
 
@@ -40,8 +40,8 @@ EXACT_CONST uint kSiluLimit = 0x428A0000u;  // 69
 EXACT_FUNCTION float exact_silu(float x) {
     exact_float p = exact_flush(x) * exact_sigmoid(x);
     uint magnitude = exact_bits(x) & kExactMagnitudeMask;
-    uint limit = (exact_bits(x) & kExactSignMask) == 0u ? exact_bits(x) : kExactZero;
-    uint bits = magnitude > kSiluLimit ? limit : exact_bits(exact_flush(p));
+    uint limit = exact_select((exact_bits(x) & kExactSignMask) == 0u, exact_bits(x), kExactZero);
+    uint bits = exact_select(magnitude > kSiluLimit, limit, exact_bits(exact_flush(p)));
     return exact_from_bits(exact_is_nan(x) ? kExactNan : bits);
 }
 
@@ -56,14 +56,14 @@ EXACT_FUNCTION float exact_gelu(float x) {
     exact_float v = exact_flush(x);
     exact_float w = v * (exact_from_bits(kGeluC1) + exact_from_bits(kGeluC3) * (v * v));
     exact_float p = v * exact_sigmoid(w);
-    uint limit = (exact_bits(x) & kExactSignMask) == 0u ? exact_bits(x) : kExactZero;
-    uint bits = magnitude > kGeluLimit ? limit : exact_bits(exact_flush(p));
+    uint limit = exact_select((exact_bits(x) & kExactSignMask) == 0u, exact_bits(x), kExactZero);
+    uint bits = exact_select(magnitude > kGeluLimit, limit, exact_bits(exact_flush(p)));
     return exact_from_bits(exact_is_nan(x) ? kExactNan : bits);
 }
 
 // exact_tanh, NaN kept.
 EXACT_FUNCTION float exact_tanh_or_nan(float x) {
-    return exact_from_bits(exact_is_nan(x) ? kExactNan : exact_bits(exact_tanh(x)));
+    return exact_from_bits(exact_select(exact_is_nan(x), kExactNan, exact_bits(exact_tanh(x))));
 }
 
 // The activation of that number (yolk/internal/abi/activation.h); identity, which moves bits, for any other.

@@ -21,9 +21,9 @@ EXACT_FUNCTION int byte_clip(int x) {
 
 // x / 2^bits, bits at most 30; |x| below 2^30.
 EXACT_FUNCTION int byte_shift(int x, uint bits, uint symmetric) {
-    int magnitude = x < 0 ? -x : x;
+    int magnitude = exact_select(x < 0, -x, x);
     int nearest = (magnitude + ((1 << int(bits)) >> 1)) >> int(bits);
-    return symmetric == 0u ? x >> int(bits) : (x < 0 ? -nearest : nearest);
+    return exact_select(symmetric == 0u, x >> int(bits), exact_select(x < 0, -nearest, nearest));
 }
 
 // ceil(2^19 / root), for byte_scale; root is at least 1.
@@ -33,11 +33,12 @@ EXACT_FUNCTION uint byte_scale_magic(uint root) { return (0x80000u + root - 1u) 
 // at most 257 root after its shift, and 257 root^2 < 2^19, so the product with the magic number is exact.
 EXACT_FUNCTION int byte_scale(int sum, uint root, uint magic, uint symmetric) {
     int most = int(2048u * root);
-    int held = sum < -most ? -most : (sum > most ? most : sum);
-    int magnitude = held < 0 ? -held : held;
-    uint numerator = symmetric == 0u ? uint(held + most) : uint(magnitude) + 8u * root;
+    int held = sum > most ? most : sum;
+    held = exact_select(sum < -most, -most, held);
+    int magnitude = exact_select(held < 0, -held, held);
+    uint numerator = exact_select(symmetric == 0u, uint(held + most), uint(magnitude) + 8u * root);
     int quotient = int(((numerator >> 4) * magic) >> 19);
-    return byte_clip(symmetric == 0u ? quotient - 128 : (sum < 0 ? -quotient : quotient));
+    return byte_clip(exact_select(symmetric == 0u, quotient - 128, exact_select(sum < 0, -quotient, quotient)));
 }
 
 // The divisor of a normalization: the mean magnitude, at least 1.
@@ -52,11 +53,12 @@ EXACT_FUNCTION uint byte_mean_magic(uint mean) { return (0x400000u + mean - 1u) 
 EXACT_FUNCTION int byte_normalize(int x, int weight, uint mean, uint magic, uint symmetric) {
     int product = x * weight;
     int most = int(128u * mean);
-    int held = product < -most ? -most : (product > most ? most : product);
-    int magnitude = held < 0 ? -held : held;
-    uint numerator = symmetric == 0u ? uint(held + most) : uint(magnitude) + (mean >> 1);
+    int held = product > most ? most : product;
+    held = exact_select(product < -most, -most, held);
+    int magnitude = exact_select(held < 0, -held, held);
+    uint numerator = exact_select(symmetric == 0u, uint(held + most), uint(magnitude) + (mean >> 1));
     int quotient = int((numerator * magic) >> 22);
-    return byte_clip(symmetric == 0u ? quotient - 128 : (product < 0 ? -quotient : quotient));
+    return byte_clip(exact_select(symmetric == 0u, quotient - 128, exact_select(product < 0, -quotient, quotient)));
 }
 
 // The recurrent cell. Each operand is in [-127, 127], so the gate is in [0, 254] of 256.
@@ -77,8 +79,8 @@ EXACT_FUNCTION uint byte_root_of_two(uint f) {
     uint g = (f & 1u) == 0u ? 0x62B39508u : 0x6712460Au;
     uint h = (f & 1u) == 0u ? 0x6BA27E65u : 0x70666F76u;
     uint i = (f & 1u) == 0u ? 0x75606373u : 0x7A92BE8Au;
-    uint low = (f & 4u) == 0u ? ((f & 2u) == 0u ? a : b) : ((f & 2u) == 0u ? c : d);
-    uint high = (f & 4u) == 0u ? ((f & 2u) == 0u ? e : g) : ((f & 2u) == 0u ? h : i);
+    uint low = exact_select((f & 4u) == 0u, exact_select((f & 2u) == 0u, a, b), exact_select((f & 2u) == 0u, c, d));
+    uint high = exact_select((f & 4u) == 0u, exact_select((f & 2u) == 0u, e, g), exact_select((f & 2u) == 0u, h, i));
     return (f & 8u) == 0u ? low : high;
 }
 

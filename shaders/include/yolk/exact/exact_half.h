@@ -8,13 +8,6 @@
 #include "yolk/exact/exact_prelude.h"
 EXACT_BEGIN
 
-// Not `?:`, which becomes a branch in GLSL, of which compilers of unrolled kernels take minutes (docs/quirks.md).
-#ifdef __cplusplus
-EXACT_FUNCTION uint exact_choose(bool condition, uint yes, uint no) { return condition ? yes : no; }
-#else
-#define exact_choose(condition, yes, no) mix(no, yes, condition)
-#endif
-
 EXACT_CONST uint kExactTwoToMinus24 = 0x33800000u;
 
 // Exact: every fp16 number is one of fp32.
@@ -24,8 +17,8 @@ EXACT_FUNCTION uint exact_f16_to_f32(uint half_bits) {
     exact_float denormal = float(mantissa) * exact_from_bits(kExactTwoToMinus24);
     uint normal = (magnitude << 13) + (112u << 23);
     uint special = (magnitude << 13) | 0x7F800000u;
-    uint bits = exact_choose(magnitude < 0x400u, exact_bits(denormal), normal);
-    bits = exact_choose(magnitude < 0x7C00u, bits, special);
+    uint bits = exact_select(magnitude < 0x400u, exact_bits(denormal), normal);
+    bits = exact_select(magnitude < 0x7C00u, bits, special);
     return bits | ((half_bits & 0x8000u) << 16);
 }
 
@@ -35,14 +28,14 @@ EXACT_FUNCTION uint exact_f32_to_f16(uint bits) {
     uint normal = (magnitude - (112u << 23) + 0xFFFu + ((magnitude >> 13) & 1u)) >> 13;
     // Below, in units of 2^-24: the mantissa shifted by what its exponent lacks, 14 to 25 places.
     uint exponent = magnitude >> 23;
-    exponent = exact_choose(exponent < 101u, 101u, exponent);
-    uint shift = 126u - exact_choose(exponent < 112u, exponent, 112u);
+    exponent = exact_select(exponent < 101u, 101u, exponent);
+    uint shift = 126u - exact_select(exponent < 112u, exponent, 112u);
     uint mantissa = (magnitude & 0x7FFFFFu) | 0x800000u;
     uint denormal = (mantissa + (1u << (shift - 1u)) - 1u + ((mantissa >> shift) & 1u)) >> shift;
     uint nan = 0x7E00u | ((magnitude >> 13) & 0x3FFu);
-    uint result = exact_choose(magnitude < 0x38800000u, denormal, normal);
-    result = exact_choose(magnitude < 0x477FF000u, result, 0x7C00u);
-    result = exact_choose(magnitude > 0x7F800000u, nan, result);
+    uint result = exact_select(magnitude < 0x38800000u, denormal, normal);
+    result = exact_select(magnitude < 0x477FF000u, result, 0x7C00u);
+    result = exact_select(magnitude > 0x7F800000u, nan, result);
     return result | ((bits >> 16) & 0x8000u);
 }
 
@@ -51,7 +44,7 @@ EXACT_FUNCTION uint exact_bf16_to_f32(uint half_bits) { return half_bits << 16; 
 EXACT_FUNCTION uint exact_f32_to_bf16(uint bits) {
     uint rounded = (bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16;
     uint nan = (bits >> 16) | 0x40u;
-    return exact_choose((bits & 0x7FFFFFFFu) > 0x7F800000u, nan, rounded);
+    return exact_select((bits & 0x7FFFFFFFu) > 0x7F800000u, nan, rounded);
 }
 
 EXACT_END

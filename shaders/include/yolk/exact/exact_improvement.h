@@ -25,8 +25,8 @@ EXACT_CONST uint kImprovementFive = 0x40A00000u;
 EXACT_CONST uint kImprovementSix = 0x40C00000u;
 EXACT_CONST uint kImprovementSeven = 0x40E00000u;
 EXACT_FUNCTION float exact_improvement(float z) {
-    exact_float v = z > exact_from_bits(kImprovementHighest) ? exact_from_bits(kImprovementHighest) : z;
-    v = v < exact_from_bits(kImprovementLowest) ? exact_from_bits(kImprovementLowest) : v;
+    exact_float v = exact_select(z > exact_from_bits(kImprovementHighest), exact_from_bits(kImprovementHighest), z);
+    v = exact_select(v < exact_from_bits(kImprovementLowest), exact_from_bits(kImprovementLowest), v);
     exact_float a = exact_abs(v);
     exact_float square = exact_flush_operand(a) * exact_flush_operand(a);
     exact_float exponent = exact_flush(square) * (exact_from_bits(kExactSignMask | kExactHalf));
@@ -39,7 +39,7 @@ EXACT_FUNCTION float exact_improvement(float z) {
     p = p * t + exact_from_bits(kImprovementC1);
     p = p * t;
     exact_float near = exact_from_bits(kExactOne) - exact_flush_operand(a) * p;
-    exact_float b = a > exact_from_bits(kExactOne) ? a : exact_from_bits(kExactOne);
+    exact_float b = exact_select(a > exact_from_bits(kExactOne), a, exact_from_bits(kExactOne));
     exact_float q = exact_from_bits(kImprovementSeven) * exact_reciprocal(b);
     exact_float below = b + q;
     q = exact_from_bits(kImprovementSix) * exact_reciprocal(below);
@@ -58,7 +58,7 @@ EXACT_FUNCTION float exact_improvement(float z) {
     exact_float share = a > exact_from_bits(kImprovementThree) ? far : near;
     exact_float tail = exact_flush(density) * share;
     exact_float whole = v + tail;
-    return exact_bits(v) < kExactSignMask ? whole : exact_flush(tail);
+    return exact_select(exact_bits(v) < kExactSignMask, whole, exact_flush(tail));
 }
 
 // One step off a variance.
@@ -69,16 +69,16 @@ EXACT_FUNCTION float exact_variance_less(float variance, float left, float right
 
 EXACT_CONST uint kImprovementLeastVariance = 0x2EDBE6FFu;  // 1e-10
 EXACT_FUNCTION float exact_least_variance(float variance) {
-    return variance > exact_from_bits(kImprovementLeastVariance) ? variance
-                                                                 : exact_from_bits(kImprovementLeastVariance);
+    return exact_select(variance > exact_from_bits(kImprovementLeastVariance), variance,
+                        exact_from_bits(kImprovementLeastVariance));
 }
 
 // What a candidate gains, with a mean that is lower by mean_slack and a variance that is higher by variance_slack.
 EXACT_FUNCTION float exact_gain(float prior, float value, float unit, float variance, float level, float best,
                                 float deviation, float mean_slack, float variance_slack, float stretch) {
     exact_float shift = exact_flush_operand(level) * exact_flush_operand(unit);
-    exact_float expected = (exact_flush_operand(prior) + exact_flush_operand(value)) +
-                           (exact_flush_operand(level) - shift);
+    exact_float expected =
+        (exact_flush_operand(prior) + exact_flush_operand(value)) + (exact_flush_operand(level) - shift);
     exact_float gap = (exact_flush_operand(best) - expected) + exact_flush_operand(mean_slack);
     exact_float wide = variance + variance_slack;
     exact_float spread = deviation * exact_sqrt(wide);

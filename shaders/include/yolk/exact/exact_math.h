@@ -24,13 +24,13 @@ EXACT_FUNCTION float exact_abs(float x) { return exact_from_bits(exact_bits(x) &
 // The product rule: |x| below 2^-100 becomes zero, so that sums of such products are multiples of 2^-123 and never
 // denormal.
 EXACT_FUNCTION float exact_flush(float x) {
-    return (exact_bits(x) & kExactMagnitudeMask) < kExactProductFloor ? exact_from_bits(kExactZero) : x;
+    return exact_select((exact_bits(x) & kExactMagnitudeMask) < kExactProductFloor, exact_from_bits(kExactZero), x);
 }
 
 // The operand rule: |x| below 2^-40 becomes zero, so that products are zero or at least 2^-80 and sums multiples of
 // 2^-103.
 EXACT_FUNCTION float exact_flush_operand(float x) {
-    return (exact_bits(x) & kExactMagnitudeMask) < kExactOperandFloor ? exact_from_bits(kExactZero) : x;
+    return exact_select((exact_bits(x) & kExactMagnitudeMask) < kExactOperandFloor, exact_from_bits(kExactZero), x);
 }
 
 // Nearest integer, ties to even, for every finite x; keeps the sign of zero. Exact. 5 operations.
@@ -38,7 +38,7 @@ EXACT_FUNCTION float exact_round_half_even(float x) {
     uint magnitude = exact_bits(x) & kExactMagnitudeMask;
     exact_float shifted = exact_from_bits(magnitude) + exact_from_bits(kExactTwoTo23);
     exact_float rounded = shifted - exact_from_bits(kExactTwoTo23);
-    uint bits = magnitude < kExactTwoTo23 ? exact_bits(rounded) : magnitude;
+    uint bits = exact_select(magnitude < kExactTwoTo23, exact_bits(rounded), magnitude);
     return exact_from_bits(bits | (exact_bits(x) & kExactSignMask));
 }
 
@@ -71,15 +71,15 @@ EXACT_FUNCTION float exact_sqrt(float x) {
     exact_float s = x * y;
     exact_float residual = x - s * s;
     s = s + (exact_from_bits(kExactHalf) * y) * residual;
-    bool inside = exact_bits(x) >= kExactProductFloor && exact_bits(x) < kExactSignMask;
-    return inside ? s : exact_from_bits(kExactZero);
+    bool inside = exact_bits(x) - kExactProductFloor < kExactSignMask - kExactProductFloor;
+    return exact_select(inside, s, exact_from_bits(kExactZero));
 }
 
 // tanh(x) for every x; 0 where |x| is below 2^-40, so that the result is an operand of the operand rule; NaN gives 1 or
 // -1 by its sign. Absolute error at most 1.2e-6, and |tanh| < 1. Odd rational of degrees 7 over 6, fitted to the
-// smallest absolute error on [0, 7] (9.7e-7) by linear programming (tools/fit_tanh.py); beyond 7 the value at 7. The reciprocal of the
-// denominator is inlined: start and two centred steps, their common factor moved into the numerator's coefficients. 27
-// operations: the roll-out spends most of its time here.
+// smallest absolute error on [0, 7] (9.7e-7) by linear programming (tools/fit_tanh.py); beyond 7 the value at 7. The
+// reciprocal of the denominator is inlined: start and two centred steps, their common factor moved into the numerator's
+// coefficients. 27 operations: the roll-out spends most of its time here.
 EXACT_CONST uint kTanhLimit = 0x40E00000u;  // 7
 EXACT_CONST uint kTanhP0 = 0x46CEEE5Bu;
 EXACT_CONST uint kTanhP1 = 0x454B9FECu;
@@ -118,8 +118,8 @@ EXACT_CONST uint kExpC4 = 0x3D2AAC7Au;
 EXACT_CONST uint kExpC5 = 0x3C091D36u;
 EXACT_CONST uint kExpC6 = 0x3AB511A9u;
 EXACT_FUNCTION float exact_exp(float x) {
-    exact_float v = x > exact_from_bits(kExpHighest) ? exact_from_bits(kExpHighest) : x;
-    v = v < exact_from_bits(kExpLowest) ? exact_from_bits(kExpLowest) : v;
+    exact_float v = exact_select(x > exact_from_bits(kExpHighest), exact_from_bits(kExpHighest), x);
+    v = exact_select(v < exact_from_bits(kExpLowest), exact_from_bits(kExpLowest), v);
     exact_float shifted = v * exact_from_bits(kLog2E) + exact_from_bits(kExactRoundingShift);
     exact_float n = shifted - exact_from_bits(kExactRoundingShift);
     exact_float r = (v - n * exact_from_bits(kLn2High)) - n * exact_from_bits(kLn2Low);
@@ -156,7 +156,7 @@ EXACT_FUNCTION float exact_sine_after(float x, uint quarters) {
     exact_float c = (exact_from_bits(kCosC8) * u + exact_from_bits(kCosC6)) * u + exact_from_bits(kCosC4);
     c = (exact_from_bits(kExactOne) - exact_from_bits(kExactHalf) * u) + (u * u) * c;
     uint quarter = (exact_bits(shifted) - kExactRoundingShift) + quarters;
-    uint bits = (quarter & 1u) == 0u ? exact_bits(s) : exact_bits(c);
+    uint bits = exact_select((quarter & 1u) == 0u, exact_bits(s), exact_bits(c));
     return exact_from_bits(bits ^ ((quarter & 2u) << 30));
 }
 

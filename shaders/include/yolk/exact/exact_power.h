@@ -7,16 +7,16 @@
 #include "yolk/exact/exact_arithmetic.h"
 EXACT_BEGIN
 
-EXACT_CONST uint kPowerUpperHalf = 0xFFFFF000u;     // of a significand: 12 of its 24 bits
-EXACT_CONST uint kPowerSplit = 0x004AFB0Du;         // bits(1) - bits(sqrt(1/2))
-EXACT_CONST uint kPowerBias = 0x42FE0000u;          // 127
-EXACT_CONST uint kTwoLog2E = 0x4038AA3Bu;           // 2 / ln(2)
-EXACT_CONST uint kTwoLog2EHigh = 0x4038A000u;       // its upper half
-EXACT_CONST uint kTwoLog2ELow = 0x3A23B296u;        // the rest
+EXACT_CONST uint kPowerUpperHalf = 0xFFFFF000u;  // of a significand: 12 of its 24 bits
+EXACT_CONST uint kPowerSplit = 0x004AFB0Du;      // bits(1) - bits(sqrt(1/2))
+EXACT_CONST uint kPowerBias = 0x42FE0000u;       // 127
+EXACT_CONST uint kTwoLog2E = 0x4038AA3Bu;        // 2 / ln(2)
+EXACT_CONST uint kTwoLog2EHigh = 0x4038A000u;    // its upper half
+EXACT_CONST uint kTwoLog2ELow = 0x3A23B296u;     // the rest
 EXACT_CONST uint kPowerLn2 = 0x3F317218u;
 EXACT_CONST uint kPowerLn2High = 0x3F317000u;
 EXACT_CONST uint kPowerLn2Low = 0x3805FDF4u;
-EXACT_CONST uint kPowerC3 = 0x3EAAAAABu;            // of atanh(s) / s - 1 in s^2, 1.7e-11 off
+EXACT_CONST uint kPowerC3 = 0x3EAAAAABu;  // of atanh(s) / s - 1 in s^2, 1.7e-11 off
 EXACT_CONST uint kPowerC5 = 0x3E4CCCF6u;
 EXACT_CONST uint kPowerC7 = 0x3E122E22u;
 EXACT_CONST uint kPowerC9 = 0x3DEEE76Cu;
@@ -83,19 +83,20 @@ EXACT_FUNCTION uint exact_power_of_positive(uint a, uint y) {
     q = exact_from_bits(kExactOne) + (r + ((r * r) * q + r_low));
     int field = int(exact_bits(q) >> 23) + int(exact_bits(shifted) - kExactRoundingShift);
     uint bits = (uint(field) << 23) | (exact_bits(q) & kExactMantissa);
-    bits = above || (!below && field >= kExactPastLargest) ? kExactInfinity : bits;
-    return below || (!above && field < kExactLeastResult) ? kExactZero : bits;
+    bits = exact_either(above, exact_both(!below, field >= kExactPastLargest)) ? kExactInfinity : bits;
+    return exact_either(below, exact_both(!above, field < kExactLeastResult)) ? kExactZero : bits;
 }
 
 // 0 where it has a fraction, 1 where it is odd, 2 where it is even: of a finite magnitude.
 EXACT_FUNCTION uint exact_wholeness(uint magnitude) {
-    if (magnitude < kExactOne) return magnitude == 0u ? 2u : 0u;
-    uint field = magnitude >> 23;  // 127 and more
-    if (field > 150u) return 2u;
+    uint field = magnitude >> 23;
+    uint below_one = magnitude == 0u ? 2u : 0u;
     uint significand = (magnitude & kExactMantissa) | kExactHiddenBit;
-    uint fraction_bits = 150u - field;
-    if ((significand & ((1u << fraction_bits) - 1u)) != 0u) return 0u;
-    return ((significand >> fraction_bits) & 1u) == 1u ? 1u : 2u;
+    uint fraction_bits = exact_select(field - 127u < 24u, 150u - field, 0u) & 31u;  // of 1 to below 2^24
+    uint whole = ((significand >> fraction_bits) & 1u) == 1u ? 1u : 2u;
+    whole = (significand & ((1u << fraction_bits) - 1u)) == 0u ? whole : 0u;
+    whole = field > 150u ? 2u : whole;
+    return magnitude < kExactOne ? below_one : whole;
 }
 
 // x to the power of y. Zeros, infinities and NaN as in C: anything to the power of 0 is 1, and so is 1 to the power of
@@ -106,21 +107,22 @@ EXACT_FUNCTION uint exact_power_word(uint x, uint y) {
     uint b = exact_flushed_magnitude(y);
     bool negative = x >= kExactSignMask;
     bool inverse = y >= kExactSignMask;
-    uint wholeness = b >= kExactInfinity ? 2u : exact_wholeness(b);
-    uint sign = negative && wholeness == 1u ? kExactSignMask : 0u;
+    uint wholeness = exact_select(b >= kExactInfinity, 2u, exact_wholeness(b));
+    uint sign = exact_both(negative, wholeness == 1u) ? kExactSignMask : 0u;
     uint bits = exact_power_of_positive(a, y);
     exact_float square = exact_from_bits(a) * exact_from_bits(a);
-    bits = y == kExactTwo && bits < kExactInfinity ? exact_bits(exact_flush(square)) : bits;
+    bits = exact_select(exact_both(y == kExactTwo, bits < kExactInfinity), exact_bits(exact_flush(square)), bits);
     bits = y == kExactOne ? a : bits;
     // Infinite exponents, and what lies beyond the positive numbers.
     bool grows = (a > kExactOne) != inverse;
     uint limit = grows ? kExactInfinity : kExactZero;
-    bits = a == kExactZero || a >= kExactInfinity || b >= kExactInfinity ? limit : bits;
+    bits = exact_either(a == kExactZero, exact_either(a >= kExactInfinity, b >= kExactInfinity)) ? limit : bits;
     bits = a == kExactOne ? kExactOne : bits;
-    bool is_nan = a > kExactInfinity || b > kExactInfinity;
-    is_nan = is_nan || (negative && wholeness == 0u && a != kExactZero && a < kExactInfinity);
-    bits = is_nan ? kExactNan : bits | sign;
-    return b == kExactZero || x == kExactOne ? kExactOne : bits;
+    bool is_nan = exact_either(a > kExactInfinity, b > kExactInfinity);
+    bool is_number = a - 1u < kExactInfinity - 1u;  // neither zero nor an infinity
+    is_nan = exact_either(is_nan, exact_both(exact_both(negative, wholeness == 0u), is_number));
+    bits = exact_select(is_nan, kExactNan, bits | sign);
+    return exact_either(b == kExactZero, x == kExactOne) ? kExactOne : bits;
 }
 
 EXACT_END

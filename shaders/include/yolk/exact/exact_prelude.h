@@ -29,6 +29,14 @@ namespace yolk::exact {
 using exact_float = float;
 constexpr std::uint32_t exact_bits(float value) noexcept { return std::bit_cast<std::uint32_t>(value); }
 constexpr float exact_from_bits(std::uint32_t bits) noexcept { return std::bit_cast<float>(bits); }
+/// Where a condition holds `yes`, else `no`, without a branch: `?:` of expressions, `&&` and `||` become branches in
+/// GLSL, and SwiftShader's compiler takes twice as long for each branch inside a loop (docs/quirks.md).
+template <class T>
+constexpr T exact_select(bool condition, T yes, T no) noexcept {
+    return condition ? yes : no;
+}
+constexpr bool exact_both(bool a, bool b) noexcept { return a && b; }
+constexpr bool exact_either(bool a, bool b) noexcept { return a || b; }
 /// GLSL's vector of four words, as far as shared sources use it.
 struct uvec4 {
     std::uint32_t x, y, z, w;
@@ -46,6 +54,9 @@ struct uvec4 {
 #define exact_float precise float
 #define exact_bits(value) floatBitsToUint(value)
 #define exact_from_bits(bits) uintBitsToFloat(bits)
+#define exact_select(condition, yes, no) mix(no, yes, condition)
+#define exact_both(a, b) mix(false, b, a)
+#define exact_either(a, b) mix(b, true, a)
 #endif
 
 #endif

@@ -25,8 +25,8 @@ EXACT_FUNCTION uint exact_upper_product(uint a, uint b) {
     return (a >> 16) * (b >> 16) + (low >> 16) + (high >> 16);
 }
 
-// x 2/pi modulo 4 in units of 2^-30, short of it by less than one and a half; x at least 4096 and finite. x = m 2^k with
-// m below 2^24: bits of 2/pi that make whole turns of m are left out, and those that m does not bring to 2^-30.
+// x 2/pi modulo 4 in units of 2^-30, short of it by less than one and a half; x at least 4096 and finite. x = m 2^k
+// with m below 2^24: bits of 2/pi that make whole turns of m are left out, and those that m does not bring to 2^-30.
 EXACT_FUNCTION uint exact_quarters(uint magnitude) {
     uint place = (magnitude >> 23) - 136u;  // 3 to 118
     bool far = (place & 64u) != 0u;
@@ -49,18 +49,15 @@ EXACT_FUNCTION uint exact_quarters(uint magnitude) {
 // 1.1e-7 up to 4096 in size, 1.4e-7 beyond.
 EXACT_FUNCTION uint exact_sine_word(uint x, uint quarters) {
     uint magnitude = x & kExactMagnitudeMask;
-    uint argument = exact_bits(exact_flush(exact_from_bits(x)));
-    uint sign = 0u;
-    if (magnitude > kSineLargest) {
-        uint turned = exact_quarters(magnitude);
-        uint quarter = (turned + kSineHalfQuarter) >> 30;
-        int rest = int(turned - (quarter << 30));
-        exact_float places = float(rest >> 10) * exact_from_bits(kSineTwoTo10) + float(rest & 1023);
-        exact_float reduced = places * exact_from_bits(kHalfPiOverTwo30);
-        argument = exact_bits(reduced);
-        sign = quarters == 0u ? x & kExactSignMask : 0u;
-        quarters += quarter;
-    }
+    bool far = magnitude > kSineLargest;
+    uint turned = exact_quarters(far ? magnitude : kSineLargest);
+    uint quarter = (turned + kSineHalfQuarter) >> 30;
+    int rest = int(turned - (quarter << 30));
+    exact_float places = float(rest >> 10) * exact_from_bits(kSineTwoTo10) + float(rest & 1023);
+    exact_float reduced = places * exact_from_bits(kHalfPiOverTwo30);
+    uint argument = exact_select(far, exact_bits(reduced), exact_bits(exact_flush(exact_from_bits(x))));
+    uint sign = exact_select(exact_both(far, quarters == 0u), x & kExactSignMask, 0u);
+    quarters += far ? quarter : 0u;
     uint bits = exact_bits(exact_sine_after(exact_from_bits(argument), quarters)) ^ sign;
     return magnitude >= kExactInfinity ? kExactNan : bits;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Normalization of a policy's observations (docs/environments.md, docs/adr/0054-observations-are-counted-in-integers.md):
-// how one value enters the policy, class P, and how it is counted, class E.
+// Normalization of a policy's observations (docs/environments.md,
+// docs/adr/0054-observations-are-counted-in-integers.md): how one value enters the policy, class P, and how it is
+// counted, class E.
 #ifndef YOLK_EXACT_OBSERVATION_NORMALIZER_H
 #define YOLK_EXACT_OBSERVATION_NORMALIZER_H
 #include "yolk/exact/exact_integers.h"
@@ -26,7 +27,7 @@ EXACT_FUNCTION bool exact_is_counted(float value) {
 EXACT_FUNCTION float exact_normalized(float value, float shift, float scale) {
     float most = exact_from_bits(kExactObservationBound);
     float least = exact_from_bits(kExactObservationBound | kExactSignMask);
-    float bounded = exact_is_counted(value) ? exact_flush_operand(value) : shift;
+    float bounded = exact_select(exact_is_counted(value), exact_flush_operand(value), shift);
     bounded = bounded < most ? bounded : most;
     bounded = bounded > least ? bounded : least;
     exact_float centred = bounded - shift;
@@ -44,7 +45,7 @@ EXACT_FUNCTION uint exact_observation_steps(float value) {
     bool negative = exact_bits(value) >= kExactSignMask;
     uint most = negative ? kExactObservationMiddle : kExactObservationMiddle - 1u;
     uint held = whole < most ? whole : most;
-    return negative ? kExactObservationMiddle - held : kExactObservationMiddle + held;
+    return exact_select(negative, kExactObservationMiddle - held, kExactObservationMiddle + held);
 }
 
 // Adds a value to its six words. One that is not finite is left out.
