@@ -43,9 +43,10 @@ Result<Device> open_to_read(const std::string& name) {
     return device;
 }
 
-/// One line for each instruction that is neither exact nor allowed.
+/// One line for each instruction that is neither exact nor allowed. What is undefined is looked for in modules as they
+/// are written: inlining takes the functions' names, by which it is allowed, and makes more paths than can be followed.
 std::vector<std::string> violations(const PipelineReport& report) {
-    const auto found = find_inexact(with_default_constants(report.code, report.constants));
+    const auto found = find_inexact(with_default_constants(report.code, report.constants), !report.specialized);
     if (!found) return {found.error().message};
     std::vector<std::string> lines;
     for (const InexactInstruction& one : *found) {
@@ -157,7 +158,10 @@ TEST_P(contraction, is_found_in_what_a_driver_is_given) {
     ASSERT_OK(device.pipeline(fused, {}));
     const std::vector<PipelineReport> reports = device.take_pipeline_reports();
     ASSERT_THAT(reports, SizeIs(2));
-    EXPECT_THAT(violations(reports[0]), Contains(HasSubstr("not declared exact_float")));
+    if (reports[0].specialized)
+        EXPECT_THAT(violations(reports[0]), IsEmpty());  // specialize() decorates whatever it writes
+    else
+        EXPECT_THAT(violations(reports[0]), Contains(HasSubstr("not declared exact_float")));
     EXPECT_THAT(violations(reports[1]), Contains(HasSubstr("built-in function")));
     EXPECT_NE(reports[1].code, std::vector(fused.spirv.begin(), fused.spirv.end()));
 }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "driver_code.hpp"
 #include "host_room.hpp"
 #include "pipeline_file.hpp"
 #include "pipeline_reader.hpp"
@@ -16,7 +17,6 @@
 #include "yolk/internal/core/hash.hpp"
 #include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/runtime/low_precision.hpp"
-#include "yolk/internal/shaders/default_constants.hpp"
 #include "yolk/internal/shaders/module_interface.hpp"
 #include "yolk/log.hpp"
 
@@ -300,7 +300,8 @@ Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, boo
     if (watch && !watch->begins(kernel.name))
         return cancelled("The kernel [{}] was not compiled, because its caller asked for an end.", kernel.name);
     const auto begin = std::chrono::steady_clock::now();
-    Result<std::vector<std::uint32_t>> code = code_of(kernel, key, !temporary);
+    Result<std::vector<std::uint32_t>> code =
+        code_for_driver(context_.info, modules_, kernel, key.spirv_hash, key.constants, !temporary);
     Result<VkPipeline> compiled = VkPipeline{VK_NULL_HANDLE};
     if (!code) {
         compiled = code.error();
@@ -327,6 +328,7 @@ Result<VkPipeline> PipelineCache::report(const KernelModule& kernel, const Key& 
                         .constants = key.constants,
                         .identity = key.identity(),
                         .tolerant = kernel.tolerant,
+                        .specialized = !kernel.unrolled && leaves_constants(context_.info),
                         .compile_seconds = seconds};
     if (capture_ == PipelineCapture::Code && code) made.code = *std::move(code);
     if (const Result<ModuleInterface> interface = read_interface(kernel.spirv)) {
@@ -348,14 +350,6 @@ Result<VkPipeline> PipelineCache::report(const KernelModule& kernel, const Key& 
     const std::lock_guard lock(mutex_);
     reports_.push_back(std::move(made));
     return compiled;
-}
-
-Result<std::vector<std::uint32_t>> PipelineCache::code_of(const KernelModule& kernel, const Key& key, bool keep) {
-    if (kernel.unrolled) return modules_.get(kernel, key.spirv_hash, key.constants, keep);
-    constexpr std::uint32_t kHasMatrixTypes =
-        kNeedsCooperativeNv | kNeedsCooperativeKhr | kNeedsCooperativeBf16 | kNeedsCooperativeI8;
-    if ((kernel.needs & kHasMatrixTypes) != 0) return with_default_constants(kernel.spirv, key.constants);
-    return std::vector<std::uint32_t>(kernel.spirv.begin(), kernel.spirv.end());
 }
 
 Result<VkPipeline> PipelineCache::compile(const KernelModule& kernel, const Key& key, VkPipelineLayout layout,

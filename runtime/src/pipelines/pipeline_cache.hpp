@@ -94,8 +94,6 @@ class PipelineCache {
     [[nodiscard]] Temporary* temporary_of_this_thread() const noexcept;
     [[nodiscard]] bool leaves_out(std::uint64_t identity) const;  ///< mutex_ is held
     [[nodiscard]] Result<void> make(const KernelModule& kernel, const Key& key, bool temporary, Pipeline& pipeline);
-    /// What the driver is given: the module, or the specialized one.
-    [[nodiscard]] Result<std::vector<std::uint32_t>> code_of(const KernelModule& kernel, const Key& key, bool keep);
     [[nodiscard]] Result<VkPipeline> compile(const KernelModule& kernel, const Key& key, VkPipelineLayout layout,
                                              std::span<const std::uint32_t> code, VkPipelineCache cache);
     /// Adds the report; `compiled` is passed on, unless the statistics cannot be read.

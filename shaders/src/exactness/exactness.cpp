@@ -127,9 +127,10 @@ InexactInstruction placed(const SpirvModule& module, const SpirvInstruction& one
 
 }  // namespace
 
-Result<std::vector<InexactInstruction>> find_inexact(std::span<const std::uint32_t> spirv) {
+Result<std::vector<InexactInstruction>> find_inexact(std::span<const std::uint32_t> spirv, bool lists_undefined) {
     YOLK_TRY(const SpirvModule module, SpirvModule::read(spirv));
-    const std::vector<UndefinedOperation> undefined = find_undefined(module);
+    const std::vector<UndefinedOperation> undefined =
+        lists_undefined ? find_undefined(module) : std::vector<UndefinedOperation>();
     ExactnessReader reader(module);
     std::vector<InexactInstruction> all;
     auto next = undefined.begin();

@@ -43,6 +43,7 @@ struct PipelineReport {
     std::vector<SpecConstant> constants{};  ///< by id
     std::uint64_t identity = 0;             ///< hash of the module's code and the constants: the same in every process
     bool tolerant = false;                  ///< KernelModule::tolerant
+    bool specialized = false;               ///< for this driver alone: others are given the module as it is written
     std::vector<std::uint32_t> code{};      ///< what the driver was given; empty without PipelineCapture::Code
     /// Of the module with these constants; nothing where its workgroup is not a constant.
     std::optional<std::uint32_t> workgroup_size{};   ///< invocations

@@ -40,8 +40,10 @@ struct InexactInstruction {
 ///    to integers, clamp() of integers, indices into variables; reads of variables that nothing has written; functions
 ///    that end without a return. Only where a call reaches it; specialization constants have their defaults. In memory
 ///    outside of functions, indices into buffers and what has been written are not checked.
-/// Not seen: values that are denormal, infinite or NaN, and the sign of a zero. Error (BadInput): no SPIR-V.
-[[nodiscard]] Result<std::vector<InexactInstruction>> find_inexact(std::span<const std::uint32_t> spirv);
+/// Without `lists_undefined` the last are left out. Not seen: values that are denormal, infinite or NaN, and the sign
+/// of a zero. Error (BadInput): no SPIR-V.
+[[nodiscard]] Result<std::vector<InexactInstruction>> find_inexact(std::span<const std::uint32_t> spirv,
+                                                                   bool lists_undefined = true);
 
 /// "main(: %12 (opcode 133): ...", for messages.
 [[nodiscard]] std::string to_string(const InexactInstruction& instruction);
