@@ -158,7 +158,7 @@ TEST_P(context, keeps_compiled_kernels_in_the_cache_folder) {
     open_and_plan({.pipeline_cache = false});
     EXPECT_EQ(files(), 0U);
     open_and_plan({});
-    EXPECT_EQ(files(), 1U);
+    EXPECT_GE(files(), 1U);  // two where the driver is given specialized modules
     open_and_plan({.cache_folder = folder_ / "own"});
     EXPECT_TRUE(std::filesystem::exists(folder_ / "own"));
 }
