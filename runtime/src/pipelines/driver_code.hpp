@@ -13,7 +13,7 @@
 namespace yolk {
 
 /// Whether the driver compiles what constants rule out as if it could run. With specialized modules SwiftShader 25 runs
-/// roll-outs 8 to 9 times as fast and compiles them in a third of the time; for lavapipe nothing changes (2026-11-27).
+/// roll-outs 7 to 9 times as fast, and begins in about a third of the time; for lavapipe nothing changes (2026-11-27).
 [[nodiscard]] bool leaves_constants(const DeviceInfo& device);
 
 /// The SPIR-V of a kernel as the driver is given it: specialized where it is unrolled or the driver leaves that to us,
