@@ -67,6 +67,29 @@ TEST_F(bench_suite, whole_generations_and_populations) {
                                                   "searches"}));
 }
 
+// The server waits before each answer, so that nothing is faster than its waits.
+TEST_F(bench_suite, model_calls_beside_the_servers_waits) {
+    const Ran ran = run_command({"bench", "--quick", "--only", "model calls", "--json"}, only(kLavapipe));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const Json suite = ran.last();
+    ASSERT_EQ(suite["rows"].size(), 1U);
+    const Json& row = suite["rows"][0];
+    EXPECT_EQ(row["group"], "text");
+    EXPECT_EQ(row["runs"], 5) << row;
+    EXPECT_GT(row["of_limit"], 0.01);
+    EXPECT_LT(row["of_limit"], 1.0);
+}
+
+// A command without the program that calls models still measures everything else.
+TEST_F(bench_suite, without_the_program_of_model_calls_the_row_says_so) {
+    std::filesystem::copy_file(YOLK_BINARY, folder_ / "yolk");
+    const Ran ran =
+        run_shell("'" + (folder_ / "yolk").string() + "' bench --quick --only 'model calls' --json", only(kLavapipe));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    ASSERT_EQ(ran.last()["rows"].size(), 1U);
+    EXPECT_THAT(ran.last()["rows"][0].value("error", ""), HasSubstr("yolk-model-calls is not beside this one"));
+}
+
 // The file's figures are moved, so that the machine's load does not decide.
 TEST_F(bench_suite, a_loss_beside_an_earlier_outcome_is_exit_code_1) {
     const Ran first = run_command(few_rows({"--json"}), only(kLavapipe));

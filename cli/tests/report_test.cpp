@@ -263,6 +263,24 @@ TEST_F(report, others_beside_yolk) {
     EXPECT_THAT(html, HasSubstr("evaluations per second"));
 }
 
+TEST_F(report, rates_of_a_bench_with_their_shares_of_limits) {
+    Json outcome = Json::parse(R"({"bench":"suite","format":1,"limits":[{"name":"memory","unit":"G bytes/s","rate":20}],
+        "place":{"device":"some <device>","driver":"d 1","cores":2,"version":"0.1"},"rows":[
+        {"group":"kernels","name":"softmax: rows=16","unit":"G bytes/s","rate":15,"runs":7,"seconds":0.002,
+         "seconds_quartiles":[0.0019,0.0021],"limit":20,"limit_of":"memory","of_limit":0.75},
+        {"group":"text","name":"model calls","error":"the program is not beside this one"}]})");
+    const std::string html = report_of({file("bench.json", outcome.dump())});
+    EXPECT_EQ(outcome_.value("bench_rows", 0), 2);
+    EXPECT_THAT(html, HasSubstr("some &lt;device&gt;, d 1, 2 cores, Yolk 0.1. Limit of memory: 20 G bytes/s."));
+    EXPECT_THAT(html, HasSubstr("<td data-share=\"0.750\">"));
+    EXPECT_THAT(html, HasSubstr("1.9 to 2.1</td>"));
+    EXPECT_THAT(html, HasSubstr("the program is not beside this one"));
+    outcome["rows"][0]["rate"] = "fast";
+    const Ran refused = run_command({"report", file("bad.json", outcome.dump())});
+    EXPECT_EQ(refused.code, 2) << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr("the row 'softmax: rows=16' has no figure"));
+}
+
 TEST_F(report, damaged_files_name_the_line) {
     const std::string begin = straight_log(1, 1, 1.0);
     refuses({file("a.jsonl", begin + "{\"generation\":1,\n" + score_line(2, 1.0))},

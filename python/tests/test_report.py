@@ -18,7 +18,7 @@ def test_the_page_is_the_command_s(tmp_path):
     rows.write_text('{"side": "yolk", "median": 2}\n{"side": "other", "failed": "not here"}\n')
     shown = yolk.report([*runs, rows], tmp_path / "page.html")
     assert shown == {"page": str(tmp_path / "page.html"), "runs": 2, "tasks": ["cartpole"], "searches": 0, "prompts": 0,
-                     "shapes": 0, "rows": 2}
+                     "shapes": 0, "rows": 2, "bench_rows": 0}
     subprocess.run([command, "report", runs[0].folder, runs[1].folder, str(rows), "--out", str(tmp_path / "told.html")],
                    capture_output=True, check=True)
     assert (tmp_path / "page.html").read_bytes() == (tmp_path / "told.html").read_bytes()

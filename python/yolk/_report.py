@@ -20,7 +20,7 @@ def report(runs: Any, out: str | os.PathLike[str] = "report.html", *, threads: i
     out        the page; it loads nothing and needs no script
     threads    for the replays of tuning strategies; 0: all. The page does not depend on it
 
-    What the page shows, as a dict: page, runs, tasks, searches, prompts, shapes, rows.
+    What the page shows, as a dict: page, runs, tasks, searches, prompts, shapes, rows, bench_rows.
     """
     several: Sequence[Any] = runs if isinstance(runs, (list, tuple)) else [runs]
     return _core.report([_place(run) for run in several], os.fspath(out), threads)

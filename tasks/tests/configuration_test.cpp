@@ -18,6 +18,12 @@ void expect_refused(const std::string& text, std::initializer_list<const char*> 
     for (const char* const part : parts) EXPECT_TRUE(expect_error(parse(text), ErrorKind::BadInput, part)) << text;
 }
 
+// toml++ asserts here where it is built with assertions.
+TEST(configuration_file, a_table_without_a_name_is_refused) {
+    for (const char* text : {"version = 1\n[:]\n", "version = 1\n[[=", "version = 1\n[data.:]\n", "[{}]"})
+        expect_refused(text, {"'y.toml', line "});
+}
+
 TEST(configuration_file, data_and_environment) {
     ASSERT_OK_AND_ASSIGN(const Configuration data,
                          parse("version = 1\n[data]\nsource = \"a.csv\"\ntest = \"b.csv\"\nheader = true\n[network]\n"

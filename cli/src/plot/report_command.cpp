@@ -39,6 +39,7 @@ std::string report_line(const tasks::ReportContents& contents, const std::string
                                     count_text(contents.searches, "search", "searches")));
     }
     if (contents.rows > 0) parts.push_back(count_text(contents.rows, "row beside others", "rows beside others"));
+    if (contents.bench_rows > 0) parts.push_back(count_text(contents.bench_rows, "rate", "rates"));
     return fmt::format("{} in {}", parts.empty() ? "nothing measured yet" : fmt::format("{}", fmt::join(parts, ", ")),
                        page);
 }
@@ -71,7 +72,8 @@ Result<int> write_report_page(const std::vector<std::string>& runs, const std::s
                           {"searches", contents.searches},
                           {"prompts", contents.prompts},
                           {"shapes", contents.shapes},
-                          {"rows", contents.rows}},
+                          {"rows", contents.rows},
+                          {"bench_rows", contents.bench_rows}},
                          report_line(contents, page));
 }
 

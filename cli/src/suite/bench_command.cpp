@@ -40,7 +40,8 @@ struct SuiteFlags {
 
 std::vector<SuiteJob> chosen_jobs(const SuiteFlags& flags, SuiteLimits& limits) {
     std::vector<SuiteJob> chosen;
-    for (std::vector<SuiteJob> jobs : {dispatch_jobs(), training_jobs(), system_jobs(), kernel_jobs(limits)}) {
+    for (std::vector<SuiteJob> jobs :
+         {dispatch_jobs(), training_jobs(), system_jobs(), text_jobs(), kernel_jobs(limits)}) {
         for (SuiteJob& job : jobs) {
             const bool is_named = std::ranges::any_of(flags.only, [&](const std::string& part) {
                 return job.group.find(part) != std::string::npos || job.name.find(part) != std::string::npos;
@@ -138,7 +139,7 @@ Result<int> run_suite(const SuiteFlags& flags) {
         return bad_input("No row has '{}' in its group or name; `yolk bench` without --only shows all of them.",
                          fmt::join(flags.only, "' or '"));
     YOLK_TRY(const Context context, open_context(flags.common));
-    std::optional<Json> then;
+    std::optional<tasks::BenchOutcome> then;
     if (!flags.compare.empty()) {
         YOLK_TRY(then, read_suite(flags.compare, context.device()));
     }

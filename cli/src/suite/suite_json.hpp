@@ -9,6 +9,7 @@
 
 #include "suite_row.hpp"
 #include "yolk/internal/core/json_fwd.hpp"
+#include "yolk/internal/tasks/bench_outcome.hpp"
 
 namespace yolk::cli {
 
@@ -32,7 +33,7 @@ struct SuiteComparison {
 
 /// Errors: a file that cannot be read or is no outcome of `yolk bench --json`; one of another device, driver or number
 /// of cores, which says nothing about this one.
-[[nodiscard]] Result<Json> read_suite(const std::filesystem::path& file, const Device& device);
-[[nodiscard]] SuiteComparison compare_suites(std::span<const SuiteRow> now, const Json& then);
+[[nodiscard]] Result<tasks::BenchOutcome> read_suite(const std::filesystem::path& file, const Device& device);
+[[nodiscard]] SuiteComparison compare_suites(std::span<const SuiteRow> now, const tasks::BenchOutcome& then);
 
 }  // namespace yolk::cli

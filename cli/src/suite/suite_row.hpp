@@ -38,5 +38,6 @@ struct SuiteJob {
 [[nodiscard]] std::vector<SuiteJob> training_jobs();
 [[nodiscard]] std::vector<SuiteJob> system_jobs();
 [[nodiscard]] std::vector<SuiteJob> dispatch_jobs();
+[[nodiscard]] std::vector<SuiteJob> text_jobs();
 
 }  // namespace yolk::cli

@@ -74,6 +74,11 @@ std::optional<WorkerFailure> failure_of(const Error& error, const WorkerLimits& 
     }
 }
 
+fs::path folder_of_this_program() {
+    std::error_code error;
+    return fs::read_symlink("/proc/self/exe", error).parent_path();
+}
+
 /// The folder of the shared library that contains this code, if an interpreter loaded one; else the program's folder.
 fs::path folder_of_this_code() {
     Dl_info found{};
@@ -83,20 +88,26 @@ fs::path folder_of_this_code() {
 
 }  // namespace
 
+fs::path find_program(const char* name) {
+    std::error_code error;
+    const fs::path folder = folder_of_this_program();
+    for (const fs::path& place : {folder / name, folder / ".." / kLibexec / name, folder / "../.." / kLibexec / name,
+                                  folder_of_this_code() / name}) {
+        if (fs::is_regular_file(place, error)) return fs::weakly_canonical(place, error);
+    }
+    return {};
+}
+
 Result<fs::path> find_worker() {
     // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing of ours sets it
     if (const char* const given = std::getenv("YOLK_WORKER"); given != nullptr && *given != '\0')
         return fs::path(given);
-    std::error_code error;
-    const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-    for (const fs::path& place : {folder / kName, folder / ".." / kLibexec / kName, folder / "../.." / kLibexec / kName,
-                                  folder_of_this_code() / kName}) {
-        if (fs::is_regular_file(place, error)) return fs::weakly_canonical(place, error);
-    }
+    fs::path found = find_program(kName);
+    if (!found.empty()) return found;
     return io_error(
         fmt::format("Users' shaders are compiled, and run on the processor, by the program {}, which is not in "
                     "'{}' nor in '../{}' from there. Install it, or give its path in $YOLK_WORKER.",
-                    kName, folder.string(), kLibexec),
+                    kName, folder_of_this_program().string(), kLibexec),
         ENOENT);
 }
 

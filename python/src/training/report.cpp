@@ -40,6 +40,7 @@ nb::dict write_report(const std::vector<std::string>& runs, const std::string& p
     all["prompts"] = shown.prompts;
     all["shapes"] = shown.shapes;
     all["rows"] = shown.rows;
+    all["bench_rows"] = shown.bench_rows;
     return all;
 }
 

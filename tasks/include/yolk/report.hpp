@@ -30,12 +30,14 @@ struct ReportContents {
     std::size_t prompts = 0;
     std::size_t shapes = 0;  ///< tuned ones
     std::size_t rows = 0;    ///< that compare with others
+    std::size_t bench_rows = 0;
 };
 
 /// Each of `runs` is one of these, told apart by its content:
 ///   - the folder of a run of `yolk train`, or its metrics.jsonl; a log of `yolk system NAME optimize --log`;
 ///   - a tuning table, or a recording of a tuning (autotune's formats);
-///   - rows that a program of bench/peers printed with --json.
+///   - rows that a program of bench/peers printed with --json;
+///   - what `yolk bench --json` printed.
 /// A run that is still going, or was killed in a line, is shown up to there. The page is replaced whole, and is the
 /// same bytes for the same files. Errors: BadInput for nothing to show, too many, the same one twice, and what is none
 /// of these or is damaged (file and line); Io; Cancelled where `goes_on` was false. Nothing is written then.

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "bench_section.hpp"
 #include "learning_section.hpp"
 #include "peer_rows.hpp"
 #include "yolk/internal/autotune/report.hpp"
@@ -29,7 +30,7 @@ constexpr std::size_t kMostFileBytes = std::size_t{1} << 28U;
 constexpr std::size_t kPointsOfAllRuns = 20'000;  // in one figure; the page stays small, however many runs there are
 constexpr std::size_t kLeastPoints = 60, kMostPoints = 500;
 
-enum class ReportedKind { Learning, Prompts, Table, Recording, Peers };
+enum class ReportedKind { Learning, Prompts, Table, Recording, Peers, Bench };
 
 Result<ReportedKind> kind_of(const std::filesystem::path& run) {
     std::error_code ignored;
@@ -40,6 +41,7 @@ Result<ReportedKind> kind_of(const std::filesystem::path& run) {
     const Json line = parse_json(beginning.substr(0, beginning.find('\n')), "the first line").value_or(Json());
     if (!line.is_object()) return ReportedKind::Recording;
     if (is_peer_row(line)) return ReportedKind::Peers;
+    if (is_bench_outcome(line)) return ReportedKind::Bench;
     if (line.contains("search")) return ReportedKind::Prompts;
     if (line.value("settings", Json()).is_object() || line.value("system", Json()).is_string())
         return ReportedKind::Learning;
@@ -51,7 +53,7 @@ struct Reported {
     std::vector<LearningLog> logs{};
     std::vector<ShapeReport> shapes{};
     std::string prompts{};  ///< sections
-    std::string peers{};    ///< sections
+    std::string rates{};    ///< sections, of benches and of others beside Yolk
     ReportContents contents{};
 };
 
@@ -80,8 +82,9 @@ Result<void> add_recording(Reported& reported, const std::filesystem::path& file
     if (!surface) {
         return bad_input(
             "'{}' is nothing that a report shows: neither a run (its folder, its metrics.jsonl, or a log of `yolk "
-            "system NAME optimize --log`), nor rows of bench/peers, nor a tuning table. It is no recording of a tuning "
-            "either: {}",
+            "system NAME optimize --log`), nor rows of bench/peers, nor an outcome of `yolk bench --json`, nor a "
+            "tuning "
+            "table. It is no recording of a tuning either: {}",
             shown(file), surface.error().message);
     }
     reported.shapes.push_back(autotune::surface_report(*std::move(surface), file.filename().string()));
@@ -97,8 +100,15 @@ Result<void> add_reported(Reported& reported, const std::filesystem::path& run) 
         case ReportedKind::Peers: {
             YOLK_TRY(const std::string text, read_text(run, kMostFileBytes));
             YOLK_TRY(const std::vector<PeerRow> rows, parse_peer_rows(text, run.string()));
-            reported.peers += peer_section(run.filename().string(), rows);
+            reported.rates += peer_section(run.filename().string(), rows);
             reported.contents.rows += rows.size();
+            return {};
+        }
+        case ReportedKind::Bench: {
+            YOLK_TRY(const std::string text, read_text(run, kMostFileBytes));
+            YOLK_TRY(const BenchOutcome outcome, parse_bench_outcome(text, run.string()));
+            reported.rates += bench_section(run.filename().string(), outcome);
+            reported.contents.bench_rows += outcome.rows.size();
             return {};
         }
         case ReportedKind::Learning: break;
@@ -156,10 +166,10 @@ std::string page_of(Reported& reported, const autotune::ReportReplays& replays) 
         body += learning_section(tasks[t], t + 1, most_points);
     }
     if (!reported.shapes.empty()) body += "<h2>Tuning</h2>\n" + autotune::report_body(reported.shapes, replays);
-    body += reported.prompts + reported.peers;
+    body += reported.prompts + reported.rates;
     if (tasks.size() > 1) body = fmt::format("<p>Tasks: {}.</p>\n", links) + body;
-    const std::string style = fmt::format("{}{}{}{}", learning_style(), autotune::report_style(),
-                                          hyper::prompts::report_style(), peer_style());
+    const std::string style = fmt::format("{}{}{}{}{}", learning_style(), autotune::report_style(),
+                                          hyper::prompts::report_style(), peer_style(), bench_style());
     return html_page(tasks.size() == 1 ? "Report on " + tasks.front().front()->name : "Report", style, body);
 }
 

@@ -46,8 +46,10 @@ struct WorkerAnswer {
 /// Told each message but the last; what it gives is the reply that the worker waits for.
 using WorkerReply = std::function<Result<WorkerMessage>(WorkerMessage)>;
 
-/// $YOLK_WORKER; else yolk-worker beside the running program, in ../libexec/yolk or in ../../libexec/yolk from there,
-/// or beside the shared library that has this code. Error (Io): it is in none of these.
+/// A program of Yolk's beside the running one, in ../libexec/yolk or in ../../libexec/yolk from there, or beside the
+/// shared library that has this code. Empty: it is in none of these.
+[[nodiscard]] std::filesystem::path find_program(const char* name);
+/// $YOLK_WORKER; else where find_program() finds yolk-worker. Error (Io): nowhere.
 [[nodiscard]] Result<std::filesystem::path> find_worker();
 
 /// Starts a worker for one task and waits for its end. Any thread. Errors: find_worker's, no process to be had, `stop`,
