@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #define TOML_EXCEPTIONS 0
 #define TOML_HEADER_ONLY 1
-// toml++ 3.3 asserts that a key begins in "[:]" and gives an error after that. Without its assertions, which NDEBUG would
-// turn into assumptions, it is that error.
+// toml++ 3.3 asserts that a key begins in "[:]" and gives an error after that. Without its assertions, which NDEBUG
+// would turn into assumptions, it is that error.
 #define TOML_ASSERT(condition) static_cast<void>(0)
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
