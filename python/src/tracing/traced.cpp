@@ -175,7 +175,7 @@ void bind_operators(AtOnce<nb::class_<Traced>> c) {
     });
 }
 
-void bind_shapes(AtOnce<nb::module_> m, AtOnce<nb::class_<Traced>> c) {
+void bind_shape(AtOnce<nb::class_<Traced>> c) {
     c.def_prop_ro("shape", [](const Traced& x) { return nb::tuple(nb::cast(shape_of(x))); });
     c.def_prop_ro("ndim", [](const Traced& x) { return x.shape().rank(); });
     c.def_prop_ro("T", [](const Traced& x) { return h::transpose(x, python_line()); });
@@ -191,6 +191,9 @@ void bind_shapes(AtOnce<nb::module_> m, AtOnce<nb::class_<Traced>> c) {
             items.append(h::index(x, static_cast<std::int64_t>(i), 0, python_line()));
         return items.attr("__iter__")();
     });
+}
+
+void bind_shapes(AtOnce<nb::module_> m) {
     m.def(
         "reshape",
         [](nb::handle x, std::vector<std::uint64_t> shape) {
@@ -378,7 +381,8 @@ void bind_traced(nb::module_& module) {
         return "<yolk.Traced " + h::to_string(x.type()) + (value ? " " + h::to_string(*value) : std::string()) + ">";
     });
     nb::module_ operations = module.def_submodule("operations", "Operations on traced values, by NumPy's names.");
-    bind_shapes(AtOnce(operations), AtOnce(c));
+    bind_shape(AtOnce(c));
+    bind_shapes(AtOnce(operations));
     bind_elementwise(AtOnce(operations));
     bind_reductions(AtOnce(operations));
     bind_layers_and_texts(AtOnce(operations));
