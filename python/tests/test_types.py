@@ -25,6 +25,8 @@ WRONG = "import yolk\nyolk.train('cartpole').polices\nyolk.gepa.optimise()\n"
 def findings(tmp_path_factory):
     """What mypy finds, a line each, in the package, the programs of the pages, and one that is wrong."""
     pytest.importorskip("mypy")
+    if PACKAGE.parent.name == "site-packages":
+        pytest.skip("mypy takes no path of an installed package; the one of the build folder has the same files")
     folder = tmp_path_factory.mktemp("typed")
     programs = {"pages/__init__.py": "", "pages/wrong.py": WRONG}
     for program in sections("README.md") + sections("docs/python.md"):
@@ -38,7 +40,7 @@ def findings(tmp_path_factory):
                            HERE.parent / "mypy.ini", PACKAGE, HERE / "typed_program.py", *programs],
                           cwd=folder, capture_output=True, text=True, timeout=300,
                           env={**os.environ, "MYPYPATH": str(PACKAGE.parent)})
-    assert done.returncode == 1, done.stderr  # since one program is wrong
+    assert (done.returncode, done.stderr) == (1, "")  # since one program is wrong
     return done.stdout.splitlines()
 
 

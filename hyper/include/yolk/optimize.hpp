@@ -3,6 +3,7 @@
 // derivatives, and prompt searches by turns with either.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -49,6 +50,9 @@ struct GenerationReport {
     evolve::Traffic traffic{};               ///< and what this one exchanged since the last report
 };
 [[nodiscard]] Json to_json(const GenerationReport& report);
+
+/// Generations whose reports an outcome keeps, at least; twice as many at most.
+inline constexpr std::size_t kLeastHistory = 1U << 15U;
 
 class Search;
 
@@ -190,6 +194,7 @@ struct OptimizeOutcome {
     std::uint64_t failed_candidates = 0;
     std::uint32_t skipped_generations = 0;  ///< that changed nothing, as no reward of theirs was finite
     std::uint64_t skipped_elements = 0;     ///< as GenerationReport::skipped_elements, of all generations
+    /// The last of them, kLeastHistory or more where there were as many: a search may run for weeks.
     std::vector<GenerationReport> history{};
     std::vector<std::string> fallbacks{};
     /// Over several devices: what each did in the whole search. Empty where one made everything.

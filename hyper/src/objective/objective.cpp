@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -168,6 +169,8 @@ bool SystemObjective::tell(const GenerationReport& report, HeldOut held_out) {
         told.looked = std::exchange(looked_, {});
         told.shares = std::exchange(generation_shares_, {});
         count_ranks(told);
+        if (outcome_.history.size() == 2 * kLeastHistory)
+            outcome_.history.erase(outcome_.history.begin(), std::prev(outcome_.history.end(), kLeastHistory));
         outcome_.history.push_back(told);
         return log_line(to_json(told));
     };

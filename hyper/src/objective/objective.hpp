@@ -264,7 +264,6 @@ class SystemObjective {
     bool is_mean_alone_ = false;
     bool scores_held_out_ = false;  ///< with the generation that has begun
     bool went_back_ = false;
-    std::uint64_t failed_before_ = 0;  ///< candidates, of the search that this one goes on with
     std::uint64_t best_changes_ = 0;
     /// The best mean from this generation on. An audit may go back to before a generation, so earlier ones are kept.
     struct KeptSince {

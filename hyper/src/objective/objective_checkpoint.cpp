@@ -108,7 +108,7 @@ Result<void> SystemObjective::go_on(const std::optional<SearchCheckpoint>& from)
     outcome_.start_reward = from->start_reward;
     outcome_.held_out_start = from->held_out_start;
     outcome_.generations = outcome_.resumed_from = from->mean.generation;
-    outcome_.failed_candidates = failed_before_ = from->failed_candidates;
+    outcome_.failed_candidates = from->failed_candidates;
     const std::uint64_t numbers = outcome_.cost.numbers;
     outcome_.cost = from->cost;
     outcome_.cost.numbers = numbers;

@@ -179,9 +179,10 @@ Result<void> SystemObjective::go_back(std::uint32_t generation) {
     went_back_ = true;
     YOLK_TRY_VOID(log_line(Json{{"goes_back_to_generation", generation}}));
     outcome_.generations = generation;
-    outcome_.history.resize(generation - outcome_.resumed_from);
-    outcome_.failed_candidates = failed_before_;
-    for (const GenerationReport& report : outcome_.history) outcome_.failed_candidates += report.failed;
+    while (!outcome_.history.empty() && outcome_.history.back().generation >= generation) {
+        outcome_.failed_candidates -= outcome_.history.back().failed;
+        outcome_.history.pop_back();
+    }
     failed_in_generation_ = 0;
     scored_.reset();
     if (trail_.empty()) return {};  // of a rank without audits
