@@ -35,6 +35,7 @@ Result<SuiteRow> measure_calls(const RunBudget& budget) {
         row.runs.wall.push_back(json.value("seconds", 0.0));
         row.limit = kCalls / json.value("ideal_seconds", 0.0);
     }
+    if (row.runs.wall.size() < 2) return io_error(fmt::format("{} ended without its runs.", kProgram), 0);
     row.runs.wall.erase(row.runs.wall.begin());  // which opened the connections
     return row;
 }
