@@ -15,11 +15,6 @@
 namespace yolk {
 namespace {
 
-struct Setting {
-    std::string_view name;
-    unsigned value;
-};
-
 Result<void> measure(unsigned calls, unsigned at_once, std::chrono::milliseconds wait, unsigned runs) {
     YOLK_TRY(const chat_server::Server server, chat_server::Server::start({.rule = [wait](const Json&) {
                  return chat_server::Reply{.content = "an answer", .delay = wait};
@@ -47,7 +42,7 @@ Result<void> measure(unsigned calls, unsigned at_once, std::chrono::milliseconds
 }
 
 int run(int argc, char** argv) {
-    std::array<Setting, 4> settings{{{"CALLS", 1000}, {"AT_ONCE", 64}, {"MILLISECONDS", 100}, {"RUNS", 1}}};
+    std::array<unsigned, 4> settings{1000, 64, 100, 1};  // as in the usage
     for (int i = 1; i < argc; ++i) {
         const std::string_view given = argv[i];
         unsigned value = 0;
@@ -60,10 +55,10 @@ int run(int argc, char** argv) {
                        i, given);
             return 2;
         }
-        settings[static_cast<std::size_t>(i) - 1].value = value;
+        settings[static_cast<std::size_t>(i) - 1] = value;
     }
     const Result<void> measured =
-        measure(settings[0].value, settings[1].value, std::chrono::milliseconds(settings[2].value), settings[3].value);
+        measure(settings[0], settings[1], std::chrono::milliseconds(settings[2]), settings[3]);
     if (measured) return 0;
     fmt::print(stderr, "yolk-model-calls: {}\n", measured.error().message);
     return 1;

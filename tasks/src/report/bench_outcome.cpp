@@ -13,10 +13,11 @@ std::string text_of(const Json& object, const char* name) {
     const auto at = object.find(name);
     return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
-/// 0 for what is no number of 0 or more.
+/// A number from 0 to 10^18, which an integer holds; anything else counts as 0.
 double number_of(const Json& object, const char* name) {
     const auto at = object.find(name);
-    return at != object.end() && at->is_number() && at->get<double>() >= 0.0 ? at->get<double>() : 0.0;
+    const double number = at != object.end() && at->is_number() ? at->get<double>() : 0.0;
+    return number >= 0.0 && number <= 1e18 ? number : 0.0;
 }
 
 /// What is wrong with the row; empty: nothing.

@@ -83,8 +83,7 @@ Result<void> add_recording(Reported& reported, const std::filesystem::path& file
         return bad_input(
             "'{}' is nothing that a report shows: neither a run (its folder, its metrics.jsonl, or a log of `yolk "
             "system NAME optimize --log`), nor rows of bench/peers, nor an outcome of `yolk bench --json`, nor a "
-            "tuning "
-            "table. It is no recording of a tuning either: {}",
+            "tuning table. It is no recording of a tuning either: {}",
             shown(file), surface.error().message);
     }
     reported.shapes.push_back(autotune::surface_report(*std::move(surface), file.filename().string()));
