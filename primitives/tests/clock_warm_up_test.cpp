@@ -13,7 +13,8 @@ namespace {
 using clock_warm_up = yolk::testing::DeviceTest;
 YOLK_FOR_EACH_DEVICE(clock_warm_up);
 
-// CPU drivers have the host's clock; a GPU runs some work, and less once it is awake.
+// CPU drivers have the host's clock; a GPU runs some work, and again, since it may have gone to sleep. How much is a
+// matter of what else it does.
 TEST_P(clock_warm_up, works_on_gpus_alone_and_ends) {
     ClockWarmUp warm_up(device(), dispatcher());
     const std::uint64_t before = device().counters().submissions.load();
@@ -24,7 +25,6 @@ TEST_P(clock_warm_up, works_on_gpus_alone_and_ends) {
     const bool works = device().info().kind != DeviceKind::Cpu;
     EXPECT_EQ(first > 0, works);
     EXPECT_EQ(second > 0, works);
-    EXPECT_LE(second, first);
 }
 
 }  // namespace

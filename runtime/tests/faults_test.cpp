@@ -10,6 +10,7 @@
 #include <memory>
 #include <thread>
 
+#include "gate.hpp"
 #include "noise_work.hpp"
 #include "yolk/internal/runtime/low_precision.hpp"
 #include "yolk/internal/runtime/probe.hpp"
@@ -72,6 +73,25 @@ Result<void> do_work(const Device& device) {
 
 const std::vector<std::string> kWorkNames{"[out]",    "[generation]", "[transfer]",
                                           "staging]", "[noise",       "timeline semaphore"};
+
+// On a GPU a wait asks for the counter as often as it can, and a sweep's nth call would never be the last.
+TEST_P(faults, a_wait_that_polls_is_one_call) {
+    ASSERT_OK_AND_ASSIGN(const Device device, new_device());
+    device.impl()->context.info.kind = DeviceKind::Discrete;
+    ASSERT_OK_AND_ASSIGN(Dispatcher dispatcher, Dispatcher::create(device));
+    ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(device, {.label = "generation"}));
+    recorder.begin();
+    Gate gate(device);
+    ASSERT_OK_AND_ASSIGN(const Submission submission, dispatcher.submit(recorder));
+    injector_.fail_nth_call(1'000'000, FaultKind::DeviceLost);
+    EXPECT_TRUE(expect_error(dispatcher.wait(submission, std::chrono::milliseconds(5)), ErrorKind::Driver,
+                             "has not finished and is still running"));
+    EXPECT_GE(injector_.calls(), 2U);  // a poll and a wait that sleeps
+    EXPECT_LE(injector_.calls(), 4U);
+    injector_.fail_nothing();
+    gate.open();
+    EXPECT_OK(dispatcher.wait(submission));
+}
 
 TEST_P(faults, any_call_of_creating_an_instance) {
     // The loader's call for drivers that do not start; such a machine has no device, and says so.

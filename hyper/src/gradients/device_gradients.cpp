@@ -185,6 +185,7 @@ Result<std::unique_ptr<DeviceGradients::Stage>> DeviceGradients::plan_stage(cons
                                              {.members_per_chunk = 1,
                                               .budget_bytes = budget,
                                               .keep_outputs = true,
+                                              .repeats = true,
                                               .joined_kernels = parts_.joined_kernels}));
     if (!stage->program->host_rows().empty()) {
         return bad_input("Derivatives are made on the device, but weights are read on the host there: {}",

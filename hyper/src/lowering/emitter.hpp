@@ -42,6 +42,10 @@ struct BufferRef {
 struct Moment {
     NoiseContext when{};
     std::int32_t first_member = 0;
+    friend bool operator==(const Moment& a, const Moment& b) noexcept {
+        return a.when.seed == b.when.seed && a.when.generation == b.when.generation && a.when.time == b.when.time &&
+               a.when.sigma == b.when.sigma && a.first_member == b.first_member;
+    }
 };
 using Writer = std::function<void(Recorder&, const Moment&)>;
 /// Plans and binds; the views are those of Step, in order.

@@ -56,6 +56,13 @@ struct ChunkPlan {
         /// Where the last of the chunk's means go on the device; those before them go to the readback.
         BufferView means_to;
         std::vector<BufferView> carried{};  ///< by source: the chunk's states, which are empty of other sources
+        /// Options::repeats: what the recorder holds, if it can be submitted again.
+        struct Recorded {
+            const Phase* phase = nullptr;
+            BufferView mean;
+            Moment moment;
+        };
+        std::optional<Recorded> recorded{};
     };
     std::array<Slot, 2> slots;
 };
@@ -87,6 +94,9 @@ class Program {
         bool keep_outputs = false;
         bool plain_outputs = false;
         bool mean_outputs = false;
+        /// Runs are at a mean on the device that outlives the program: one that does the same as the last submits its
+        /// recording again.
+        bool repeats = false;
         /// PopulationOptions::joined_kernels.
         bool joined_kernels = false;
     };
@@ -171,6 +181,8 @@ class Program {
     [[nodiscard]] Result<void> create_shared_buffers();
     /// Those of a plan, and what its steps are bound to.
     [[nodiscard]] Result<void> create_buffers(ChunkPlan& plan);
+    /// Options::repeats, and nothing has changed since the slot's last recording.
+    [[nodiscard]] bool is_recorded(const ChunkPlan::Slot& slot, const Phase& phase, const Moment& moment) const;
     void record_mean(Recorder& recorder) noexcept;
     void begin_phase(const ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& phase) noexcept;
     void end_phase(const ChunkPlan& plan, ChunkPlan::Slot& slot, const Phase& phase, const Progress& progress) const;

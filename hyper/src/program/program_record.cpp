@@ -74,10 +74,24 @@ void Program::leave_out(const ChunkPlan& plan, Recorder& recorder, const DeviceP
     progress.step = skip.end;
 }
 
+bool Program::is_recorded(const ChunkPlan::Slot& slot, const Phase& phase, const Moment& moment) const {
+    if (!slot.recorded || examples_dirty_) return false;
+    const auto& [of, mean, made] = *slot.recorded;
+    const bool same_mean = mean.buffer == device_mean_.buffer && mean.offset_bytes == device_mean_.offset_bytes &&
+                           mean.size_bytes == device_mean_.size_bytes;
+    return of == &phase && same_mean && made == moment;
+}
+
 bool Program::record(ChunkPlan& plan, ChunkPlan::Slot& slot, const Phase& phase, const Moment& moment,
                      Progress& progress) {
     const DevicePhase& device = plan.layout.phases[phase.device_index];
     Recorder& recorder = *slot.recorder;
+    if (is_recorded(slot, phase, moment)) {
+        mean_dirty_ = false;
+        return false;
+    }
+    const bool can_repeat = options_.repeats && !examples_dirty_ && device.skips.empty();
+    slot.recorded = {};
     recorder.begin();
     const ScopedLabel label(recorder, "population");
     // The arena was in use by the submission before.
@@ -110,6 +124,8 @@ bool Program::record(ChunkPlan& plan, ChunkPlan::Slot& slot, const Phase& phase,
         step.record(recorder, moment);
     }
     end_phase(plan, slot, phase, progress);
+    // Made in pieces before the device's pace was known, it is made again.
+    if (can_repeat && recorder.submission_count() == 1) slot.recorded = {&phase, device_mean_, moment};
     return false;
 }
 

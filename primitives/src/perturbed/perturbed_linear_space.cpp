@@ -254,6 +254,30 @@ std::vector<PerturbedLinearConfig> for_gpus(const DeviceInfo& info, const Pertur
     return all;
 }
 
+/// Members share x W^T, and add noise of rank r to it: tiles of 8 x 4 by vectors. Of 32 -> 64, 4,096 members of 64
+/// rows, an H200 takes 31 us so, with tiles of 4 x 4 by single elements 50, and 232 where each member makes its own
+/// product.
+std::vector<PerturbedLinearConfig> for_gpus_by_shared_product(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
+    constexpr RegisterTile kMiddle{8, 4};
+    const RegisterTile most = tile_for_gpus(info, desc.rank);
+    const RegisterTile tile = most == RegisterTile{8, 8} ? kMiddle : most;
+    const std::uint32_t block = 8 * tile.rows;
+    std::vector<PerturbedLinearConfig> all;
+    for (const std::uint32_t width : {4U, 1U}) {
+        all.push_back({.workgroup_size = block / tile.rows * (block / tile.columns),
+                       .block_m = block,
+                       .block_n = block,
+                       .block_k = 4,
+                       .tile_m = tile.rows,
+                       .tile_n = tile.columns,
+                       .vector_width = width,
+                       .operand_path = kDirectOperands,
+                       .projection_workgroup = 64,
+                       .base = kBaseByMatmul});
+    }
+    return all;
+}
+
 }  // namespace
 
 std::uint32_t uniform_input_rows(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& config) noexcept {
@@ -325,16 +349,21 @@ PerturbedLinearConfig default_of_one_chain(const DeviceInfo& info, const Perturb
 
 }  // namespace
 
-// Matrix units where they pay. Else members that share x share x W^T, from a few members on; not of a small W, where a
-// dispatch more costs what it saves.
+// Matrix units where they pay. Else members that share x share x W^T, from a few members on; on CPU drivers not of a
+// small W, where a dispatch more costs what it saves.
 PerturbedLinearConfig perturbed_linear_heuristic(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
     constexpr std::uint32_t kFewMembers = 4;
     constexpr std::uint64_t kSmallWeights = 4096;
     const ConfigSpace<PerturbedLinearConfig> space = space_of(info, desc);
     if (const auto units = default_on_units(info, desc); units && space.check(*units)) return *units;
     const PerturbedLinearConfig chain = default_of_one_chain(info, desc, space);
-    if (!desc.shared_input || desc.members <= kFewMembers || std::uint64_t{desc.in} * desc.out < kSmallWeights)
-        return chain;
+    if (!desc.shared_input || desc.members <= kFewMembers) return chain;
+    if (info.kind != DeviceKind::Cpu) {
+        for (const PerturbedLinearConfig& config : for_gpus_by_shared_product(info, desc)) {
+            if (space.check(config)) return config;
+        }
+    }
+    if (std::uint64_t{desc.in} * desc.out < kSmallWeights) return chain;
     PerturbedLinearConfig shared = chain;
     shared.base = kBaseByMatmul;
     shared.fused = 0;

@@ -23,7 +23,8 @@ namespace yolk {
 [[nodiscard]] Result<void> check_row_config(const DeviceInfo& info, std::uint32_t columns, const RowConfig& config);
 
 /// default_row_config, but: on CPU drivers rows are shared where they are so long that one invocation's loops over them
-/// may not be allowed; on GPUs more invocations share a row where rows are too few to keep the device busy.
+/// may not be allowed; on GPUs more invocations share a row where rows are too few to keep the device busy, and short
+/// rows, of which there are many, share a workgroup or are an invocation's.
 [[nodiscard]] RowConfig heuristic_row_config(const DeviceInfo& info, std::uint64_t rows,
                                              std::uint32_t columns) noexcept;
 /// The same for softmax: rows are kept unless they are long.

@@ -40,7 +40,7 @@ inline constexpr std::uint32_t kLoopBlock = 8;
 
 struct PopulationOptions {
     /// Candidates x examples at once, at most; at least one candidate. 0: as many as have their intermediate values in
-    /// what suits the device, 8 MiB of a processor and 128 MiB of a GPU.
+    /// what suits the device, 8 MiB of a processor and 512 MiB of a GPU.
     std::uint32_t max_batch_size = 0;
     std::uint64_t memory_budget_bytes =
         0;  ///< of device memory for intermediate values; 0: a quarter of what is left of the heap

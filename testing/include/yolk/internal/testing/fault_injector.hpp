@@ -36,7 +36,8 @@ class FaultInjector {
     FaultInjector(const FaultInjector&) = delete;
     FaultInjector& operator=(const FaultInjector&) = delete;
 
-    /// Of the calls from now on that may fail with `kind` by Vulkan's rules, the nth does, counted from 1.
+    /// Of the calls from now on that may fail with `kind` by Vulkan's rules, the nth does, counted from 1. Polls of a
+    /// counter, one after the other, are one call.
     void fail_nth_call(std::uint64_t n, FaultKind kind);
     /// The first call that makes what a device keeps (pipelines, their layouts, descriptor pools, memory) and has not
     /// failed here yet: each next run of one path on one device gets a step further. See sweep_kept().
