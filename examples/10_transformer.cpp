@@ -8,7 +8,7 @@
 //     10_transformer /usr/share/games/fortunes optimize --population 256 --sigma 0.02 --lr 0.002 --lr-decay 0.9998
 //         --optimizer adam --examples-per-generation 1 --generations 3000
 //
-// Rewards are in nats per byte, below zero; docs/transformer.md says what to expect, beside unigrams and bigrams.
+// Rewards are in nats per byte, below zero; docs/language_model.md says what to expect, beside unigrams and bigrams.
 #include <cstdio>
 #include <utility>
 

@@ -181,7 +181,7 @@ Problems normalize_cases(std::uint64_t seed) {
 Problems normalize_benchmarks() {
     Problems problems;
     for (const auto& [members, rows, columns] :
-         {std::array{1024U, 16U, 64U}, std::array{64U, 64U, 256U}, std::array{16U, 16U, 4096U}}) {
+         {std::array{1024U, 16U, 64U}, std::array{64U, 64U, 1024U}, std::array{16U, 16U, 4096U}}) {
         const NormalizeDesc desc{.members = members,
                                  .rows = rows,
                                  .columns = columns,
