@@ -31,7 +31,7 @@ class repeated_recording : public testing::DeviceTest {
 YOLK_FOR_EACH_DEVICE(repeated_recording);
 
 // Recording a dispatch takes three calls of the driver at least: its pipeline, its descriptors, and itself.
-TEST_P(repeated_recording, of_steps_takes_fewer_calls_than_dispatches) {
+TEST_P(repeated_recording, of_steps_takes_fewer_calls_than_recording_them) {
     constexpr std::uint32_t kSteps = 20;
     ASSERT_OK(costs_of(1));  // pipelines are made
     ASSERT_OK_AND_ASSIGN(const Costs few, costs_of(4));
