@@ -73,6 +73,7 @@ class Sketch {
              HostFunctionPtr host = {}) {
         return all(operation, std::move(operands), std::move(attributes), std::move(host)).front();
     }
+    [[nodiscard]] const std::vector<Equation>& equations() const { return example_.graph.equations; }
     [[nodiscard]] const Value& value(const Atom& atom) const {
         const auto* id = std::get_if<VariableId>(&atom);
         return id == nullptr ? std::get<Value>(atom) : example_.values[id->value];

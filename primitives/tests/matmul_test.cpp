@@ -140,6 +140,16 @@ TEST_P(matmul, bad_shapes_and_layouts_are_refused) {
     EXPECT_TRUE(refused({.m = 2, .n = 2, .k = 5, .a = {.stride = 4}}, "The stride of a of [matmul] is 4"));
     EXPECT_TRUE(refused({.m = 2, .n = 5, .k = 2, .out = {.stride = 3}}, "The stride of out of [matmul] is 3"));
     EXPECT_TRUE(refused({.m = 2, .n = 5, .k = 2, .batch = 2, .out = {.batch_stride = 9}}, "The batch stride of out"));
+    EXPECT_TRUE(refused({.m = 2, .n = 5, .k = 2, .batch = 6, .inner_batch = 4}, "The inner batch of [matmul] is 4"));
+    EXPECT_TRUE(refused({.m = 2, .n = 5, .k = 2, .batch = 6, .inner_batch = 0}, "The inner batch of [matmul] is 0"));
+    // Side by side in rows of 9, and one behind the other: an element too few.
+    for (const std::uint32_t inner_stride : {4U, 5U}) {
+        EXPECT_TRUE(refused(
+            {.m = 2, .n = 5, .k = 2, .batch = 2, .inner_batch = 2, .out = {.stride = 9, .inner_stride = inner_stride}},
+            "The inner stride of out"));
+    }
+    EXPECT_TRUE(refused({.m = 2, .n = 5, .k = 2, .batch = 4, .inner_batch = 2, .out = {.batch_stride = 19}},
+                        "The batch stride of out"));
     EXPECT_TRUE(refused({.m = 2, .n = 5, .k = 2, .out = {.transposed = true}}, "only a and b may be"));
     EXPECT_TRUE(refused({.m = 1U << 16U, .n = 1U << 16U, .k = 1}, "at most"));
     // 2 GiB of a, which some GPUs take in one binding.

@@ -25,6 +25,5 @@ void main() {
     uint batch = index / params.n / params.m;
     precise float sum = 0.0;
     for (uint split = 0u; split < params.split_count; ++split) sum = sum + a_.values[split * count + index];
-    out_.values[params.out_offset + batch * params.out_batch_stride + row * params.out_stride + column] =
-        finished(sum, batch, row, column);
+    out_.values[out_base_of(batch) + row * params.out_stride + column] = finished(sum, batch, row, column);
 }

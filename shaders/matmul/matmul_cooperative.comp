@@ -34,6 +34,7 @@ layout(set = 0, binding = kBindB4, scalar) readonly buffer B { uvec4 values[]; }
 layout(set = 0, binding = kBindOut, scalar) writeonly buffer Out { float values[]; } out_;
 #include "cooperative_matrix.glsl"
 #include "matmul_bands.glsl"
+#include "matmul_batch.glsl"
 
 const uint FRAGMENTS_M = TILE_M / M;
 const uint FRAGMENTS_N = TILE_N / N;
@@ -45,8 +46,8 @@ void main() {
     uint row = block.row + gl_SubgroupID / (BLOCK_N / TILE_N) * TILE_M;
     uint column = block.column + gl_SubgroupID % (BLOCK_N / TILE_N) * TILE_N;
     // In vectors, term by term: the compiler does not know that each is a multiple of one.
-    uint a_base = (params.a_offset + batch * params.a_batch_stride) / PER_VECTOR;
-    uint b_base = (params.b_offset + batch * params.b_batch_stride) / PER_VECTOR;
+    uint a_base = a_base_of(batch) / PER_VECTOR;
+    uint b_base = b_base_of(batch) / PER_VECTOR;
     uint a_stride = params.a_stride / PER_VECTOR;
     uint b_stride = params.b_stride / PER_VECTOR;
     MatrixA a[FRAGMENTS_M];
@@ -69,7 +70,7 @@ void main() {
                 sums[i * FRAGMENTS_N + j] = MULTIPLY_ADD(a[i], b[j], sums[i * FRAGMENTS_N + j]);
         }
     }
-    uint out_base = params.out_offset + batch * params.out_batch_stride;
+    uint out_base = out_base_of(batch);
     [[unroll]] for (uint i = 0u; i < FRAGMENTS_M; ++i) {
         [[unroll]] for (uint j = 0u; j < FRAGMENTS_N; ++j) {
             uint at = out_base + (row + i * M) * params.out_stride + column + j * N;

@@ -50,11 +50,15 @@ layout(set = 0, binding = kBindA, scalar) readonly buffer A { VECTOR values[]; }
 layout(set = 0, binding = kBindB, scalar) readonly buffer B { VECTOR values[]; } b_;
 const uint PER_STRIDE = PER_VECTOR / 4;  // what offsets and strides count, in a vector: words
 #define DEPTH (4u * params.words)
+uint a_base_of(uint batch) { return params.a_offset + batch * params.a_batch_stride; }
+uint b_base_of(uint batch) { return params.b_offset + batch * params.b_batch_stride; }
+uint out_base_of(uint batch) { return params.out_offset + batch * params.out_batch_stride; }
 #else
 layout(set = 0, binding = kBindA4, scalar) readonly buffer A { VECTOR values[]; } a_;
 layout(set = 0, binding = kBindB4, scalar) readonly buffer B { VECTOR values[]; } b_;
 const uint PER_STRIDE = PER_VECTOR;
 #define DEPTH params.k
+#include "matmul_batch.glsl"
 #endif
 layout(set = 0, binding = kBindOut, scalar) writeonly buffer Out { SUM values[]; } out_;
 #include "matmul_bands.glsl"
@@ -110,9 +114,9 @@ void main() {
     uint lane = gl_LocalInvocationIndex;
     uint a_stride = params.a_stride / PER_STRIDE;
     uint b_stride = params.b_stride / PER_STRIDE;
-    uint a_at = first_vector(params.a_offset + batch * params.a_batch_stride, a_stride, LINE_A, lane) +
+    uint a_at = first_vector(a_base_of(batch), a_stride, LINE_A, lane) +
                 (TRANSPOSE_A == 1u ? row / PER_VECTOR : row * a_stride);
-    uint b_at = first_vector(params.b_offset + batch * params.b_batch_stride, b_stride, LINE_B, lane) +
+    uint b_at = first_vector(b_base_of(batch), b_stride, LINE_B, lane) +
                 (TRANSPOSE_B == 1u ? column * b_stride : column / PER_VECTOR);
     uint a_step = TRANSPOSE_A == 1u ? BLOCK_K * a_stride : BLOCK_K / PER_VECTOR;
     uint b_step = TRANSPOSE_B == 1u ? BLOCK_K / PER_VECTOR : BLOCK_K * b_stride;
@@ -157,7 +161,7 @@ void main() {
             stage_b = STAGED_B - stage_b;
         }
     }
-    uint out_base = params.out_offset + batch * params.out_batch_stride;
+    uint out_base = out_base_of(batch);
     [[unroll]] for (uint i = 0u; i < FRAGMENTS_M; ++i) {
         [[unroll]] for (uint j = 0u; j < FRAGMENTS_N; ++j) {
             uint at = out_base + (row + tile_row + i * M) * params.out_stride + column + tile_column + j * N;

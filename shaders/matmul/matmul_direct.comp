@@ -20,6 +20,7 @@ layout(push_constant, scalar) uniform PushConstants { Params params; };
 // One buffer, element by element and four at a time.
 layout(set = 0, binding = kBindOut, scalar) buffer Out { float values[]; } out_;
 layout(set = 0, binding = kBindOut, scalar) writeonly buffer Out4 { vec4 values[]; } out4_;
+#include "matmul_batch.glsl"
 #include "matmul_tile.glsl"
 #include "matmul_output.glsl"
 

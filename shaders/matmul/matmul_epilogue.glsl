@@ -3,6 +3,7 @@
 #ifndef YOLK_MATMUL_EPILOGUE_GLSL
 #define YOLK_MATMUL_EPILOGUE_GLSL
 #include "activation.glsl"
+#include "matmul_batch.glsl"
 
 layout(constant_id = kSpecBias) const uint BIAS = 0;
 layout(constant_id = kSpecActivation) const uint ACTIVATION = 0;
@@ -19,8 +20,7 @@ float finished(float sum, uint batch, uint row, uint column) {
     }
     value = activate(ACTIVATION, value);
     if (RESIDUAL == 1u) {
-        uint index =
-            params.residual_offset + batch * params.residual_batch_stride + row * params.residual_stride + column;
+        uint index = residual_base_of(batch) + row * params.residual_stride + column;
         value = value + exact_flush_operand(residual_.values[index]);
     }
     return value;

@@ -2,14 +2,13 @@
 // The sums of matmul's tiles between registers and `out_`.
 #ifndef YOLK_MATMUL_OUTPUT_GLSL
 #define YOLK_MATMUL_OUTPUT_GLSL
+#include "matmul_batch.glsl"
 #include "matmul_epilogue.glsl"
 
 layout(constant_id = kSpecPartial) const uint PARTIAL = 0;
 layout(constant_id = kSpecVectorOut) const uint VECTOR_OUT = 0;
 
-uint out_base_of(TilePlace place) {
-    return params.out_offset + (place.split * params.batch + place.batch) * params.out_batch_stride;
-}
+uint out_base_of(TilePlace place) { return out_base_of(place.split * params.batch + place.batch); }
 
 // Zeros, or what the dispatch before stored of the same chains. Elements outside the matrix begin with those of the last
 // row and column, and end nowhere.

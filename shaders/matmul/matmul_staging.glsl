@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The main loop of matmul_staged and of perturbed_linear's staged form: a workgroup brings BLOCK_M x BLOCK_K of a and
 // BLOCK_K x BLOCK_N of b into shared memory, then every invocation adds to its TILE_M x TILE_N sums in registers. The
-// including shader has named `params`, and defined MATMUL_STAGED, by which a group of four columns are neighbours.
+// including shader has named `params`, says where matrices begin (matmul_batch.glsl), and has defined MATMUL_STAGED, by
+// which a group of four columns are neighbours.
 // While a block is multiplied, the next one is on its way into registers. Where there is room it then goes into the
 // other half of the shared memory: one barrier per block instead of two (kTwoStagesBytesPerLane).
 // Rows and columns past the last are read as the last one and not stored; k past the last are zeros in both.
@@ -57,8 +58,8 @@ uint portion_start(uint t, uint width, bool along_k, uint block, uint first_line
 }
 
 void locate_portions(TilePlace place) {
-    uint a_base = params.a_offset + place.batch * params.a_batch_stride;
-    uint b_base = params.b_offset + place.batch * params.b_batch_stride;
+    uint a_base = a_base_of(place.batch);
+    uint b_base = b_base_of(place.batch);
     [[unroll]] for (uint t = 0u; t < TIMES_A; ++t) {
         a_from[t] = (a_base + portion_start(t, WIDTH_A, A_ALONG_K, BLOCK_M, place.block_row, params.m,
                                             params.a_stride)) / WIDTH_A;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The register tile of matmul and of perturbed_linear: TILE_M x TILE_N sums of one invocation, without staging and
-// without a barrier. The including shader has named `params`.
+// without a barrier. The including shader has named `params`, and says where matrices begin (matmul_batch.glsl).
 // All loops over tiles are unrolled by us before a driver sees them (docs/adr/0008), so arrays are registers. Four
 // columns, or four k, to a vector: a quarter of the instructions for whoever compiles them.
 #ifndef YOLK_MATMUL_TILE_GLSL
@@ -18,8 +18,8 @@ vec4 b_block[BLOCK_K * GROUPS_N];     // [k, group of four columns]
 
 // Rows and columns past the last one are computed as the last one and not stored, so that no read is out of bounds.
 void locate_operands(TilePlace place) {
-    uint a_base = params.a_offset + place.batch * params.a_batch_stride;
-    uint b_base = params.b_offset + place.batch * params.b_batch_stride;
+    uint a_base = a_base_of(place.batch);
+    uint b_base = b_base_of(place.batch);
     [[unroll]] for (uint i = 0u; i < TILE_M; ++i) {
         uint row = row_of(place, i);
         if (RAGGED == 1u) row = min(row, params.m - 1u);

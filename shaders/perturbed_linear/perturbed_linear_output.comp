@@ -37,6 +37,8 @@ layout(push_constant, scalar) uniform PushConstants { Params params; };
 layout(set = 0, binding = kBindOut, scalar) buffer Out { float values[]; } out_;
 layout(set = 0, binding = kBindOut, scalar) writeonly buffer Out4 { vec4 values[]; } out4_;
 layout(set = 0, binding = kBindProjection, scalar) readonly restrict buffer Projection { float values[]; } projection_;
+uint a_base_of(uint batch) { return params.a_offset; }  // there is one product
+uint b_base_of(uint batch) { return params.b_offset; }
 #ifdef MATMUL_STAGED
 #include "matmul_staging.glsl"
 #else

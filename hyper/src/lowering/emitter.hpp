@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "placement.hpp"
+#include "product_views.hpp"
 #include "rearrangement.hpp"
 #include "yolk/device.hpp"
 #include "yolk/gather.hpp"
@@ -179,6 +180,7 @@ class Emitter {
     struct Inputs {
         std::span<const ExampleGroup> groups;
         std::span<const PlacedGraph> placed;
+        std::span<const ProductViews> products;
         std::span<const Source> sources;
         std::span<const std::uint64_t> mean_offsets;  ///< bytes, by source
         std::uint32_t members = 0;
@@ -227,6 +229,22 @@ class Emitter {
     [[nodiscard]] BufferRef varying(const Operand& operand);
     /// Likewise, as they are.
     [[nodiscard]] BufferRef raw(const Operand& operand);
+    /// Of a variable that no kernel makes, or writes: where its elements lie. Null: in a buffer of its own.
+    [[nodiscard]] const VariableView* read_in(VariableId variable) const {
+        const auto& view = inputs_.products[group_].read[variable.value];
+        return view ? &*view : nullptr;
+    }
+    [[nodiscard]] const VariableView* written_in(VariableId variable) const {
+        const auto& view = inputs_.products[group_].written[variable.value];
+        return view ? &*view : nullptr;
+    }
+    /// What an equation on the device has made.
+    [[nodiscard]] BufferRef made(VariableId variable) const { return buffers_of_[group_][variable.value]; }
+    /// A buffer for a part of a result, the same one for all parts.
+    [[nodiscard]] BufferRef shared_result(VariableId variable) {
+        const BufferRef known = made(variable);
+        return known.home == BufferRef::Home::None ? result(variable) : known;
+    }
     /// Of an operand of any kind [members, examples or 1, elements of shape], repeated by NumPy's rule.
     [[nodiscard]] BufferRef full(const Operand& operand, bool per_example, const Shape& shape);
     /// Data, for each example one behind the other (or one for all), repeated likewise.

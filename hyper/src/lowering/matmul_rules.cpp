@@ -2,9 +2,11 @@
 // The rule of matmul: products of two tensors of matrices.
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lowering_rules.hpp"
+#include "product_views.hpp"
 #include "yolk/matmul.hpp"
 
 namespace yolk::hyper::population {
@@ -36,11 +38,71 @@ std::string refuses_matmul(const Equation& equation, std::span<const Operand> op
     return refuses_matrices(equation, operands.first(1), sources);
 }
 
-/// Whether there is one matrix for all members or for each of them, not more.
-bool is_one(const Operand& operand) {
-    const Shape& shape = operand.type.shape;
-    return !operand.traits.per_example &&
-           element_count(operand.type) == shape[shape.rank() - 2] * shape[shape.rank() - 1];
+/// Operands and result of a product, and how they lie.
+struct PlacedProduct {
+    MatmulDesc desc;
+    BufferRef a, b;
+};
+
+/// Where the operand lies among another variable's elements it is read there.
+bool read_in_place(Emitter& emitter, const ProductEquation& product, std::size_t operand, BufferRef& buffer,
+                   MatrixLayout& layout) {
+    const Operand& of = operand == 0 ? product.a : product.b;
+    const VariableView* const view = of.variable == nullptr ? nullptr : emitter.read_in(*of.variable);
+    if (view == nullptr) return false;
+    buffer = emitter.made(view->in);
+    layout = operand_layout(product, operand, *view).value();
+    return true;
+}
+
+PlacedProduct placed_product(Emitter& emitter, const ProductEquation& product) {
+    const Operand &a = product.a, &b = product.b;
+    const Shape& shape = product.out;
+    const Shape a_shape = with_leading_of(shape, a.type.shape);
+    PlacedProduct placed{.desc = {.m = static_cast<std::uint32_t>(shape[shape.rank() - 2]),
+                                  .n = static_cast<std::uint32_t>(shape[shape.rank() - 1]),
+                                  .k = static_cast<std::uint32_t>(a_shape[a_shape.rank() - 1]),
+                                  .determinism = emitter.determinism()},
+                         .a = {},
+                         .b = {}};
+    MatmulDesc& desc = placed.desc;
+    const auto leading = static_cast<std::uint32_t>(product.leading());
+    const bool a_is_there = read_in_place(emitter, product, 0, placed.a, desc.a);
+    const bool b_is_there = read_in_place(emitter, product, 1, placed.b, desc.b);
+    if (product.is_tall()) {
+        desc.m *= leading * product.examples;
+        if (!a_is_there) {
+            placed.a = a.traits.varies ? emitter.full(a, product.per_example, a_shape)
+                                       : emitter.constant(a, product.per_example, a_shape);
+        }
+        if (!b_is_there) placed.b = b.traits.varies ? emitter.varying(b) : emitter.constant(b, false, b.type.shape);
+        (b.traits.varies ? desc.batch : desc.m) *= emitter.members();
+        if (!a.traits.varies) desc.a.batch_stride = 0;
+        return placed;
+    }
+    desc.batch = emitter.members() * product.examples * leading;
+    desc.inner_batch = leading;
+    const bool shared =
+        !a.traits.varies && !a.traits.per_example && element_count(a.type) == std::uint64_t{desc.m} * desc.k;
+    if (shared) {
+        placed.a = emitter.constant(a, false, a.type.shape);
+        desc.a.batch_stride = desc.a.inner_stride = 0;
+    } else if (!a_is_there) {
+        placed.a = emitter.full(a, product.per_example, a_shape);
+    }
+    if (!b_is_there) placed.b = emitter.full(b, product.per_example, with_leading_of(shape, b.type.shape));
+    return placed;
+}
+
+/// The transposed result, of the transposed operands: the same sums, term by term.
+void turn(PlacedProduct& product) {
+    MatmulDesc& desc = product.desc;
+    std::swap(desc.m, desc.n);
+    std::swap(desc.a, desc.b);
+    std::swap(product.a, product.b);
+    desc.a.transposed = !desc.a.transposed;
+    desc.b.transposed = !desc.b.transposed;
+    desc.out.transposed = false;
 }
 
 void emit_matmul(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
@@ -48,30 +110,19 @@ void emit_matmul(Emitter& emitter, const Equation& equation, std::span<const Ope
     const Operand& b = operands[1];
     if (is_drawn_matrix(b, emitter.sources())) return emit_product(emitter, equation, std::array{b, a}, true);
     const VariableId out = equation.results[0];
-    const Shape& shape = emitter.type(out).shape;
     const bool per_example = emitter.traits(out).per_example;
-    const Shape a_shape = with_leading_of(shape, a.type.shape);
-    MatmulDesc desc{.m = static_cast<std::uint32_t>(shape[shape.rank() - 2]),
-                    .n = static_cast<std::uint32_t>(shape[shape.rank() - 1]),
-                    .k = static_cast<std::uint32_t>(a_shape[a_shape.rank() - 1]),
-                    .determinism = emitter.determinism()};
-    const auto matrices = static_cast<std::uint32_t>(emitter.examples(per_example) * element_count(emitter.type(out)) /
-                                                     (std::uint64_t{desc.m} * desc.n));
-    BufferRef first, second;
-    if (is_one(b)) {  // a's matrices are one tall matrix
-        desc.m *= matrices;
-        first = a.traits.varies ? emitter.full(a, per_example, a_shape) : emitter.constant(a, per_example, a_shape);
-        second = b.traits.varies ? emitter.varying(b) : emitter.constant(b, false, b.type.shape);
-        (b.traits.varies ? desc.batch : desc.m) *= emitter.members();
-        if (!a.traits.varies) desc.a.batch_stride = 0;
-    } else {
-        const bool shared = !a.traits.varies && is_one(a);
-        desc.batch = emitter.members() * matrices;
-        first = shared ? emitter.constant(a, false, a.type.shape) : emitter.full(a, per_example, a_shape);
-        second = emitter.full(b, per_example, with_leading_of(shape, b.type.shape));
-        if (shared) desc.a.batch_stride = 0;
-    }
-    emitter.step({first, second}, {emitter.result(out)}, 0, bind_operation(desc, [](std::span<const BufferView> views) {
+    const ProductEquation product{.a = a,
+                                  .b = b,
+                                  .out = emitter.type(out).shape,
+                                  .per_example = per_example,
+                                  .members = emitter.members(),
+                                  .examples = emitter.examples(per_example)};
+    PlacedProduct placed = placed_product(emitter, product);
+    const VariableView* const written = emitter.written_in(out);
+    if (written != nullptr) placed.desc.out = out_layout(product, *written).value();
+    if (placed.desc.out.transposed) turn(placed);
+    emitter.step({placed.a, placed.b}, {written == nullptr ? emitter.result(out) : emitter.shared_result(written->in)},
+                 0, bind_operation(placed.desc, [](std::span<const BufferView> views) {
                      return MatmulViews{.a = views[0], .b = views[1], .out = views[2]};
                  }));
 }

@@ -94,6 +94,7 @@ Result<std::unique_ptr<Program>> Program::create(Dispatcher* dispatcher, std::sp
     program->find_required();
     program->lay_out_mean();
     program->find_elements();
+    program->find_products();
     YOLK_TRY_VOID(program->choose_chunk());
     return program;
 }
@@ -128,6 +129,7 @@ void Program::lay_out_mean() {
 Layout Program::emit(std::uint32_t members, ChunkPlan* plan) {
     Emitter emitter({.groups = groups_,
                      .placed = placed_,
+                     .products = products_,
                      .sources = sources_,
                      .mean_offsets = mean_offsets_,
                      .members = members,
@@ -163,7 +165,7 @@ void Program::emit_equations(Emitter& emitter, const Phase& phase) {
             emitter.begin_skip(next, open.back()->asked ? &open.back()->skip.goes_on : nullptr);
         }
         const Fused& fused = fused_[group][index];
-        if (is_requirement(equation) || fused.is_absorbed) continue;
+        if (is_requirement(equation) || fused.is_absorbed || products_[group].is_idle[index]) continue;
         if (const std::int32_t joined = elements_[group].of[index]; joined >= 0) {
             const ElementGroup& together = elements_[group].groups[static_cast<std::size_t>(joined)];
             if (together.equations.back() == index) emit_elements(emitter, placed_examples(group), together);

@@ -97,7 +97,7 @@ class Program {
         /// Runs are at a mean on the device that outlives the program: one that does the same as the last submits its
         /// recording again.
         bool repeats = false;
-        /// PopulationOptions::joined_kernels.
+        /// PopulationOptions::joined_kernels; without it nothing is read where it lies, either.
         bool joined_kernels = false;
     };
     /// `groups` must outlive it. Without a dispatcher everything runs on the host. Errors: no memory for one candidate;
@@ -161,6 +161,14 @@ class Program {
     void find_skips();
     void find_required();
     void find_elements();
+    void find_products();
+    /// What decides which equations of a group go together.
+    struct Togetherness {
+        /// By equation: those of one number are of one phase, and of the same steps that may be left out.
+        std::vector<std::size_t> places;
+        std::vector<bool> taken;  ///< by variable: something else than an equation on the device takes it
+    };
+    [[nodiscard]] Togetherness togetherness(std::uint32_t group) const;
     /// A driver that refuses a kernel of several operations gets theirs one by one. For the first plan, since others
     /// are bound to the constants.
     [[nodiscard]] Result<void> try_elements(ChunkPlan& plan);
@@ -203,6 +211,7 @@ class Program {
     std::vector<std::vector<bool>> read_on_host_;  // by group and variable: by an equation
     std::vector<std::vector<Fused>> fused_;        // by group and equation
     std::vector<Elements> elements_;               // by group
+    std::vector<ProductViews> products_;           // by group
     std::vector<Phase> phases_;
     std::vector<Required> required_;
     Constants constants_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of a program's equations one kernel computes together.
+// Which of a program's equations one kernel computes together, and which products read where others' results lie.
 #include <fmt/format.h>
 
 #include "program.hpp"
@@ -14,38 +14,60 @@ PlacedExamples Program::placed_examples(std::uint32_t group) const {
             .is_uniform = uniform_in(groups_[group])};
 }
 
+Program::Togetherness Program::togetherness(std::uint32_t group) const {
+    const Graph& graph = groups_[group].graph();
+    Togetherness found{.places = std::vector<std::size_t>(graph.equations.size(), 0), .taken = read_on_host_[group]};
+    for (const Atom& output : graph.outputs) {
+        if (const auto* id = std::get_if<VariableId>(&output)) found.taken[id->value] = true;
+    }
+    std::size_t next = 0;
+    for (const Phase& phase : phases_) {
+        ++next;
+        for (const EquationRef& ref : phase.equations) {
+            if (ref.group == group) found.places[ref.equation] = next;
+        }
+        for (const PhaseSkip& left_out : phase.skips) {
+            if (left_out.group != group) continue;
+            ++next;
+            for (std::size_t i = left_out.skip.first; i < left_out.skip.end; ++i) found.places[i] = next;
+            found.taken[left_out.skip.goes_on.value] = true;
+            for (const auto& [before, behind] : left_out.skip.results)
+                found.taken[before.value] = found.taken[behind.value] = true;
+        }
+    }
+    return found;
+}
+
 void Program::find_elements() {
     for (std::uint32_t g = 0; g < groups_.size(); ++g) {
-        const Graph& graph = groups_[g].graph();
         Elements& found = elements_.emplace_back();
-        found.of.assign(graph.equations.size(), -1);
+        found.of.assign(groups_[g].graph().equations.size(), -1);
         if (!options_.joined_kernels) continue;
-        // Of one phase, and of the same steps that may be left out: the number of the innermost ones.
-        std::vector<std::size_t> places(graph.equations.size(), 0);
-        std::vector<bool> taken = read_on_host_[g];
-        for (const Atom& output : graph.outputs) {
-            if (const auto* id = std::get_if<VariableId>(&output)) taken[id->value] = true;
-        }
-        std::size_t next = 0;
-        for (const Phase& phase : phases_) {
-            ++next;
-            for (const EquationRef& ref : phase.equations) {
-                if (ref.group == g) places[ref.equation] = next;
-            }
-            for (const PhaseSkip& left_out : phase.skips) {
-                if (left_out.group != g) continue;
-                ++next;
-                for (std::size_t i = left_out.skip.first; i < left_out.skip.end; ++i) places[i] = next;
-                taken[left_out.skip.goes_on.value] = true;
-                for (const auto& [before, behind] : left_out.skip.results)
-                    taken[before.value] = taken[behind.value] = true;
-            }
-        }
+        const auto [places, taken] = togetherness(g);
         found.groups =
             find_element_groups({.of = placed_examples(g), .fused = fused_[g], .places = places, .taken = taken});
         for (std::size_t e = 0; e < found.groups.size(); ++e) {
             for (const std::size_t i : found.groups[e].equations) found.of[i] = static_cast<std::int32_t>(e);
         }
+    }
+}
+
+void Program::find_products() {
+    for (std::uint32_t g = 0; g < groups_.size(); ++g) {
+        const Graph& graph = groups_[g].graph();
+        std::vector<bool> joined(graph.equations.size(), !options_.joined_kernels);
+        for (std::size_t i = 0; i < joined.size(); ++i) {
+            if (elements_[g].of[i] >= 0 || fused_[g][i].is_absorbed || fused_[g][i].result) joined[i] = true;
+        }
+        const auto [places, taken] = togetherness(g);
+        products_.push_back(find_product_views({.graph = graph,
+                                                .placed = placed_[g],
+                                                .sources = sources_,
+                                                .is_uniform = uniform_in(groups_[g]),
+                                                .examples = groups_[g].count(),
+                                                .places = places,
+                                                .joined = joined,
+                                                .taken = taken}));
     }
 }
 

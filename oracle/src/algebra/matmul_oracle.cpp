@@ -43,8 +43,8 @@ std::vector<Dot> dots_of(const MatmulDesc& d, const MatmulGiven& inputs) {
     for (std::uint32_t k = d.k; k-- > 0;) {
         std::size_t i = 0;
         for_each_output(d, [&](const Index& at) {
-            const double a = inputs.a[reference::element_of(d.a, at.z, at.row, k)];
-            const double b = inputs.b[reference::element_of(d.b, at.z, k, at.column)];
+            const double a = inputs.a[reference::element_of(d, d.a, at.z, at.row, k)];
+            const double b = inputs.b[reference::element_of(d, d.b, at.z, k, at.column)];
             Dot& dot = dots[i++];
             dot.sum += a * b;
             dot.norm += std::abs(a * b);
@@ -91,7 +91,7 @@ std::vector<OracleValue> matmul_oracle(const MatmulDesc& desc, const MatmulGiven
         const ActivationOracle active = activation_oracle(d.activation, dot.sum);
         OracleValue value{active.value, active.slope * (depth * dot.norm + dot.dropped) + active.error};
         if (d.has_residual) {
-            const double residual = inputs.residual[reference::element_of(d.residual, at.z, at.row, at.column)];
+            const double residual = inputs.residual[reference::element_of(d, d.residual, at.z, at.row, at.column)];
             value.value += residual;
             value.tolerance = value.tolerance * (1.0 + kFp32Rounding) + kFp32Rounding * std::abs(value.value) +
                               (std::abs(residual) < kOperandFloor ? std::abs(residual) : 0.0);

@@ -115,10 +115,11 @@ class MatmulElements final : public ElementOracle {
         One(const MatmulElements& of, const Place& at) : row(of.d_.k), column(of.d_.k) {
             const MatmulDesc& d = of.d_;
             for (std::uint32_t k = 0; k < d.k; ++k) {
-                row[k] = of.a_[reference::element_of(d.a, at.z, at.row, k)];
-                column[k] = of.b_[reference::element_of(d.b, at.z, k, at.column)];
+                row[k] = of.a_[reference::element_of(d, d.a, at.z, at.row, k)];
+                column[k] = of.b_[reference::element_of(d, d.b, at.z, k, at.column)];
             }
-            if (d.has_residual) residual = {of.residual_[reference::element_of(d.residual, at.z, at.row, at.column)]};
+            if (d.has_residual)
+                residual = {of.residual_[reference::element_of(d, d.residual, at.z, at.row, at.column)]};
             desc = {.m = 1, .n = 1, .k = d.k, .has_residual = d.has_residual, .determinism = d.determinism};
             desc.out.format = d.out.format;
         }
@@ -139,8 +140,8 @@ class MatmulElements final : public ElementOracle {
             for (std::uint32_t i = 0; i < outer; ++i) {
                 for (std::uint32_t j = 0; j < inner; ++j) {
                     const std::uint32_t line = line_by_line ? i : j, k = line_by_line ? j : i;
-                    const double value = numbers[rows ? reference::element_of(layout, z, line, k)
-                                                      : reference::element_of(layout, z, k, line)];
+                    const double value = numbers[rows ? reference::element_of(d_, layout, z, line, k)
+                                                      : reference::element_of(d_, layout, z, k, line)];
                     squares[line] += value * value;
                 }
             }
@@ -152,7 +153,7 @@ class MatmulElements final : public ElementOracle {
         double largest = 0.0;
         for (std::uint64_t element = 0; element < count(); ++element) {
             const Place at = place_of(d_, element);
-            const float value = residual_[reference::element_of(d_.residual, at.z, at.row, at.column)];
+            const float value = residual_[reference::element_of(d_, d_.residual, at.z, at.row, at.column)];
             largest = std::max(largest, std::abs(double{value}));
         }
         return largest;
@@ -202,8 +203,8 @@ class MatmulI8Elements final : public ElementOracle {
 }  // namespace
 
 std::unique_ptr<const ElementOracle> product_elements(const MatmulDesc& desc, std::span<const ProblemBuffer> buffers) {
-    if (is_empty(desc) || !is_dense(desc.out, desc) || desc.has_bias || desc.activation != Activation::Identity)
-        return nullptr;
+    const bool is_plain = desc.inner_batch == 1 && !desc.has_bias && desc.activation == Activation::Identity;
+    if (is_empty(desc) || !is_dense(desc.out, desc) || !is_plain) return nullptr;
     return std::make_unique<MatmulElements>(desc, buffers);
 }
 

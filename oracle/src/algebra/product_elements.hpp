@@ -18,7 +18,8 @@
 namespace yolk::oracle {
 
 /// `desc` without kDense, `buffers` its problem's, which must outlive it. Null where there are none, where they
-/// are not one behind the other in out, or are more than sums and a residual: then the whole oracle is the only one.
+/// are not one behind the other in out, lie within an inner batch, or are more than sums and a residual: then the whole
+/// oracle is the only one.
 [[nodiscard]] std::unique_ptr<const ElementOracle> product_elements(const MatmulDesc& desc,
                                                                     std::span<const ProblemBuffer> buffers);
 [[nodiscard]] std::unique_ptr<const ElementOracle> product_elements(const MatmulI8Desc& desc,
@@ -31,7 +32,7 @@ void for_each_of_out(const Desc& desc, Visit visit) {
     for (std::uint32_t z = 0; z < desc.batch; ++z) {
         for (std::uint32_t row = 0; row < desc.m; ++row) {
             for (std::uint32_t column = 0; column < desc.n; ++column)
-                visit(reference::element_of(desc.out, z, row, column), number++);
+                visit(reference::out_element(desc, z, row, column), number++);
         }
     }
 }

@@ -41,14 +41,15 @@ float draw_element(Draws& draws, MatrixValues values, std::size_t index) {
 }
 
 std::string layout_text(const MatrixLayout& layout) {
-    return fmt::format("@{}+{}+{}", layout.offset, layout.stride, layout.batch_stride);
+    return fmt::format("@{}+{}+{}+{}", layout.offset, layout.stride, layout.batch_stride, layout.inner_stride);
 }
 
 /// What fields do not say: where the matrices lie, the epilogue, the values.
 std::string label_of(const MatmulDesc& d, MatrixValues values) {
     constexpr std::array kValues{"uniform", "plain", "ones", "huge", "tiny"};
-    return fmt::format("a{} b{} out{}{} {} {}", layout_text(d.a), layout_text(d.b), layout_text(d.out),
-                       d.has_bias ? " bias" : "", to_string(d.activation), kValues[static_cast<std::size_t>(values)]);
+    return fmt::format("inner {} a{} b{} out{}{} {} {}", d.inner_batch, layout_text(d.a), layout_text(d.b),
+                       layout_text(d.out), d.has_bias ? " bias" : "", to_string(d.activation),
+                       kValues[static_cast<std::size_t>(values)]);
 }
 
 /// A block of `size` x `size`.
@@ -123,7 +124,7 @@ class MatmulProblem final : public OperationProblem<MatmulDesc> {
     };
     [[nodiscard]] std::size_t extent(const MatrixLayout& layout, std::uint32_t rows, std::uint32_t columns) const {
         if (rows == 0 || columns == 0 || desc_.batch == 0) return 0;
-        return reference::element_of(layout, desc_.batch - 1, rows - 1, columns - 1) + 1;
+        return reference::element_of(desc_, layout, desc_.batch - 1, rows - 1, columns - 1) + 1;
     }
     [[nodiscard]] bool is_narrow() const { return desc_.out.format != FloatFormat::F32; }
     [[nodiscard]] Inputs draw_inputs() const;
@@ -142,7 +143,7 @@ std::vector<float> MatmulProblem::draw_matrix(Draws& draws, const MatrixLayout& 
     for (std::uint32_t z = 0; z < desc_.batch; ++z) {
         for (std::uint32_t row = 0; row < rows; ++row) {
             for (std::uint32_t column = 0; column < columns; ++column) {
-                const std::size_t index = reference::element_of(layout, z, row, column);
+                const std::size_t index = reference::element_of(desc_, layout, z, row, column);
                 const float drawn = draw_element(draws, values_, index);
                 values[index] = values_ == MatrixValues::Uniform ? drawn : in_format(layout.format, drawn);
             }
@@ -201,8 +202,8 @@ struct MatmulCase {
 };
 
 // Empty extents, ones, primes, around tiles of 8, 16, 32 and 64 rows and columns and blocks of 4, 8, 16 and 32 k; all
-// transposes; batches, shared operands, offsets and strides with NaN between the rows; every epilogue; values that fool
-// weak tests.
+// transposes; batches, shared operands, offsets and strides with NaN between the rows; matrices side by side in the
+// columns of one; every epilogue; values that fool weak tests.
 std::vector<MatmulCase> matmul_cases() {
     constexpr MatrixLayout kT{.transposed = true};
     std::vector<MatmulCase> all{
@@ -239,6 +240,45 @@ std::vector<MatmulCase> matmul_cases() {
           .a = {.transposed = true, .offset = 1, .stride = 11},
           .b = {.transposed = true, .offset = 2, .stride = 6},
           .out = {.offset = 5, .stride = 8}}},
+        {{.m = 9,
+          .n = 7,
+          .k = 5,
+          .batch = 6,
+          .inner_batch = 3,
+          .a = {.offset = 2, .stride = 17, .batch_stride = 160, .inner_stride = 5},
+          .b = {.transposed = true, .stride = 16, .inner_stride = 5},
+          .out = {.offset = 1, .stride = 23, .inner_stride = 7}}},
+        {{.m = 16,
+          .n = 16,
+          .k = 16,
+          .batch = 8,
+          .inner_batch = 4,
+          .a = {.stride = 192, .inner_stride = 16},
+          .b = {.transposed = true, .offset = 64, .stride = 192, .inner_stride = 16}}},
+        {{.m = 20,
+          .n = 16,
+          .k = 12,
+          .batch = 4,
+          .inner_batch = 2,
+          .b = {.offset = 128, .stride = 192, .inner_stride = 16},
+          .out = {.stride = 32, .inner_stride = 16}}},
+        {{.m = 12,
+          .n = 8,
+          .k = 10,
+          .batch = 6,
+          .inner_batch = 2,
+          .a = {.transposed = true, .stride = 24, .inner_stride = 12},
+          .b = {.batch_stride = 0},
+          .out = {.stride = 16, .inner_stride = 8},
+          .residual = {.stride = 16, .inner_stride = 8},
+          .has_residual = true}},
+        {{.m = 3,
+          .n = 5,
+          .k = 0,
+          .batch = 4,
+          .inner_batch = 2,
+          .out = {.stride = 10, .inner_stride = 5},
+          .has_bias = true}},
         {{.m = 12, .n = 20, .k = 8, .has_bias = true, .activation = Activation::Relu}},
         {{.m = 6,
           .n = 8,
@@ -319,6 +359,14 @@ std::vector<MatmulCase> format_cases() {
                     .k = 32,
                     .a = {.transposed = true, .format = kF16},
                     .b = {.transposed = true, .format = kF16}}});
+    all.push_back({{.m = 32,
+                    .n = 32,
+                    .k = 32,
+                    .batch = 4,
+                    .inner_batch = 2,
+                    .a = {.stride = 64, .inner_stride = 32, .format = kF16},
+                    .b = {.transposed = true, .stride = 64, .inner_stride = 32, .format = kF16},
+                    .out = {.stride = 64, .inner_stride = 32}}});
     return all;
 }
 

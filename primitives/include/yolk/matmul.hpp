@@ -40,6 +40,8 @@ struct MatrixLayout {
     std::uint32_t offset = 0;             ///< of the first element
     std::uint32_t stride = kDense;        ///< from row to row as stored; at least a row's length
     std::uint32_t batch_stride = kDense;  ///< from matrix to matrix; 0: all of the batch read the same one
+    std::uint32_t inner_stride =
+        kDense;  ///< the same within MatmulDesc::inner_batch matrices; theirs is then the above
     /// Of a, b and out. Sums are fp32 whatever it is; an out of 16 bits is dense, begins the view, and is rounded from
     /// them (yolk/convert.hpp). 16-bit views take whole words of four bytes.
     FloatFormat format = FloatFormat::F32;
@@ -66,6 +68,9 @@ struct MatmulDesc {
     std::uint32_t n = 0;  ///< columns of op(b) and out
     std::uint32_t k = 0;  ///< columns of op(a), rows of op(b); 0 gives the epilogue of zeros
     std::uint32_t batch = 1;
+    /// Matrix z lies z / inner_batch batch strides and z % inner_batch inner strides behind the first: the heads of a
+    /// layer lie in the columns of one matrix. It divides batch.
+    std::uint32_t inner_batch = 1;
     MatrixLayout a{};         ///< op(a) is [m, k]
     MatrixLayout b{};         ///< op(b) is [k, n]
     MatrixLayout out{};       ///< [m, n]; never transposed, and its rows and matrices do not overlap
@@ -85,8 +90,9 @@ const Operation<MatmulDesc>& operation_of<MatmulDesc>();
 /// Barriers between its own dispatches inside; the caller puts one before and after.
 using BoundMatmul = Bound<MatmulDesc>;
 /// Scratch: split_k above 1: fp32 [split_k, batch, m, n]; out of 16 bits: fp32 [batch, m, n]. Errors: a stride below a
-/// row's length, rows or matrices of out that overlap, sizes that overflow or pass the device's binding limit, a
-/// configuration outside the space, chains longer than the device's loops allow.
+/// row's length, rows or matrices of out that overlap, an inner_batch that does not divide the batch, sizes that
+/// overflow or pass the device's binding limit, a configuration outside the space, chains longer than the device's
+/// loops allow.
 using MatmulPlan = Plan<MatmulDesc>;
 inline constexpr Planner<MatmulDesc> plan_matmul;
 

@@ -64,20 +64,25 @@ abi_mm::Params whole_params(const MatmulDesc& d) {
             .n = d.n,
             .k = d.k,
             .batch = d.batch,
+            .inner_batch = d.inner_batch,
             .a_offset = d.a.offset,
             .a_stride = d.a.stride,
             .a_batch_stride = d.a.batch_stride,
+            .a_inner_stride = d.a.inner_stride,
             .b_offset = d.b.offset,
             .b_stride = d.b.stride,
             .b_batch_stride = d.b.batch_stride,
+            .b_inner_stride = d.b.inner_stride,
             .out_offset = d.out.offset,
             .out_stride = d.out.stride,
             .out_batch_stride = d.out.batch_stride,
+            .out_inner_stride = d.out.inner_stride,
             .bias_offset = d.bias_offset,
             .bias_batch_stride = d.bias_per_matrix ? d.n : 0,
             .residual_offset = d.residual.offset,
             .residual_stride = d.residual.stride,
             .residual_batch_stride = d.residual.batch_stride,
+            .residual_inner_stride = d.residual.inner_stride,
             .first_k = 0,
             .end_k = d.k,
             .split_count = 1,
@@ -124,7 +129,7 @@ std::vector<SpecConstant> matmul_constants(const MatmulDesc& desc, const MatmulC
     const bool split = config.split_k > 1;
     // Windows of rows are multiples of block_m, but for the last one.
     const bool ragged = desc.m % config.block_m != 0 || desc.n % config.block_n != 0;
-    const bool vectors = !split && (desc.out.offset | desc.out.stride | desc.out.batch_stride) % 4 == 0;
+    const bool vectors = !split && is_aligned(desc.out);
     return {{abi_mm::kSpecWorkgroupSize, config.workgroup_size},
             {abi_mm::kSpecBlockM, config.block_m},
             {abi_mm::kSpecBlockN, config.block_n},
@@ -219,16 +224,16 @@ std::vector<std::pair<MatmulPiece, BufferView>> matmul_windows(const MatmulDesc&
         for (std::uint32_t row = 0; row < d.m; row += rows) {
             MatmulPiece piece{.binding = windows.size(), .params = whole_params(d)};
             abi_mm::Params& p = piece.params;
-            const std::uint64_t first = d.a.offset + std::uint64_t{z} * d.a.batch_stride +
-                                        (d.a.transposed ? row : std::uint64_t{row} * d.a.stride);
+            const std::uint64_t first =
+                first_element(d, d.a, z) + (d.a.transposed ? row : std::uint64_t{row} * d.a.stride);
             const std::uint64_t window_offset = first * kElementBytes / kViewAlignment * kViewAlignment;
             p.m = std::min(rows, d.m - row);
             p.batch = 1;
             p.a_offset = static_cast<std::uint32_t>(first - window_offset / kElementBytes);
-            p.b_offset += z * d.b.batch_stride;
-            p.out_offset += z * d.out.batch_stride + row * d.out.stride;
+            p.b_offset = static_cast<std::uint32_t>(first_element(d, d.b, z));
+            p.out_offset = static_cast<std::uint32_t>(first_element(d, d.out, z) + row * d.out.stride);
             p.bias_offset += z * p.bias_batch_stride;
-            p.residual_offset += z * d.residual.batch_stride + row * d.residual.stride;
+            p.residual_offset = static_cast<std::uint32_t>(first_element(d, d.residual, z) + row * d.residual.stride);
             windows.emplace_back(piece,
                                  a.part(window_offset, std::min(kMatmulWindowBytes, a.size_bytes - window_offset)));
         }
@@ -251,7 +256,8 @@ MatmulPiece splits_of(const abi_mm::Params& params, const MatmulConfig& config) 
     MatmulPiece piece{.params = params};
     piece.params.out_offset = 0;
     piece.params.out_stride = params.n;
-    piece.params.out_batch_stride = params.m * params.n;
+    piece.params.out_inner_stride = params.m * params.n;
+    piece.params.out_batch_stride = params.inner_batch * params.m * params.n;
     piece.grid = {.groups = groups_of(piece.params, config),
                   .cost_per_group = std::uint64_t{config.block_m} * config.block_n * params.split_k};
     return piece;

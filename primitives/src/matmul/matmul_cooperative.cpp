@@ -24,7 +24,7 @@ constexpr std::uint32_t kHalves = 8;
 constexpr std::uint32_t kLeastLanes = 32;
 /// Matrix units read and write rows at multiples of 16 bytes.
 bool starts_at(const MatrixLayout& layout, std::uint32_t elements) noexcept {
-    return layout.offset % elements == 0 && layout.stride % elements == 0 && layout.batch_stride % elements == 0;
+    return (layout.offset | layout.stride | layout.batch_stride | layout.inner_stride) % elements == 0;
 }
 
 std::uint32_t stages_of(const MatmulConfig& c) { return c.operand_path == kTwiceStagedCooperativeOperands ? 2 : 1; }

@@ -22,42 +22,50 @@ struct Extent {
     std::uint64_t columns = 0;  ///< as stored
 };
 
-/// Replaces kDense, and returns the bytes that the view must have.
-Result<std::uint64_t> resolve_matrix(MatrixLayout& layout, const Extent& extent, std::uint32_t batch,
+/// Replaces kDense, and returns the bytes that the view must have. `desc` says of how many matrices.
+Result<std::uint64_t> resolve_matrix(MatrixLayout& layout, const Extent& extent, const MatmulDesc& desc,
                                      const char* name) {
     if (layout.stride == kDense) layout.stride = static_cast<std::uint32_t>(extent.columns);
     if (extent.rows > 1 && layout.stride < extent.columns) {
         return bad_input("The stride of {} of [matmul] is {}; its rows have {} elements. Give at least that.", name,
                          layout.stride, extent.columns);
     }
-    if (extent.rows == 0 || extent.columns == 0 || batch == 0) {
+    if (extent.rows == 0 || extent.columns == 0 || desc.batch == 0) {
         if (layout.batch_stride == kDense) layout.batch_stride = 0;
+        if (layout.inner_stride == kDense) layout.inner_stride = 0;
         return std::uint64_t{0};
     }
+    const std::uint64_t inner = desc.inner_batch, outer = desc.batch / inner;
     const std::uint64_t matrix = (extent.rows - 1) * layout.stride + extent.columns;
     const std::uint64_t dense = extent.rows * layout.stride;
-    std::uint64_t batch_stride = layout.batch_stride == kDense ? dense : layout.batch_stride;
-    if (batch == 1) batch_stride = 0;
-    const std::uint64_t elements = layout.offset + (batch - 1) * batch_stride + matrix;
-    if (std::max({elements, batch_stride, dense}) > UINT32_MAX / kElementBytes) {
+    std::uint64_t inner_stride = layout.inner_stride == kDense ? dense : layout.inner_stride;
+    if (inner == 1) inner_stride = 0;
+    std::uint64_t batch_stride =
+        layout.batch_stride == kDense ? std::max(dense, inner * inner_stride) : layout.batch_stride;
+    if (outer == 1) batch_stride = 0;
+    const std::uint64_t elements = layout.offset + (outer - 1) * batch_stride + (inner - 1) * inner_stride + matrix;
+    if (std::max({elements, batch_stride, inner_stride, dense}) > UINT32_MAX / kElementBytes) {
         return bad_input(
             "{} of [matmul] reaches to element {}; at most {} are allowed in a view. Use smaller sizes or several "
             "plans.",
             name, elements, UINT32_MAX / kElementBytes);
     }
     layout.batch_stride = static_cast<std::uint32_t>(batch_stride);
+    layout.inner_stride = static_cast<std::uint32_t>(inner_stride);
     return float_bytes(layout.format, elements);
 }
 
 /// An out of 16 bits is rounded from sums as one array.
 Result<void> check_narrow_out(const MatrixLayout& layout, const MatmulDesc& desc) {
+    const std::uint64_t matrix = std::uint64_t{desc.m} * desc.n;
     const bool dense = layout.offset == 0 && layout.stride == desc.n &&
-                       (desc.batch == 1 || std::uint64_t{layout.batch_stride} == std::uint64_t{desc.m} * desc.n);
+                       (desc.inner_batch == 1 || layout.inner_stride == matrix) &&
+                       (desc.batch == desc.inner_batch || layout.batch_stride == desc.inner_batch * matrix);
     if (layout.format == FloatFormat::F32 || dense) return {};
     return bad_input(
-        "out of [matmul] is {} at offset {} with strides {} and {}; one of 16 bits must be dense from the start of its "
-        "view.",
-        to_string(layout.format), layout.offset, layout.stride, layout.batch_stride);
+        "out of [matmul] is {} at offset {} with strides {}, {} and {}; one of 16 bits must be dense from the start of "
+        "its view.",
+        to_string(layout.format), layout.offset, layout.stride, layout.inner_stride, layout.batch_stride);
 }
 
 Result<void> check_written_matrix(const MatrixLayout& layout, const MatmulDesc& desc, const char* name) {
@@ -66,16 +74,21 @@ Result<void> check_written_matrix(const MatrixLayout& layout, const MatmulDesc& 
             "{} of [matmul] is described as transposed; only a and b may be. Swap them and their transposes instead.",
             name);
     }
+    const std::uint64_t inner = desc.inner_batch - 1, inner_stride = layout.inner_stride;
     const std::uint64_t matrix = desc.m == 0 ? 0 : std::uint64_t{desc.m - 1} * layout.stride + desc.n;
-    if (desc.batch > 1 && layout.batch_stride < matrix) {
+    const bool side_by_side = inner_stride >= desc.n && inner * inner_stride + desc.n <= layout.stride;
+    if (inner > 0 && inner_stride < matrix && !side_by_side) {
+        return bad_input(
+            "The inner stride of {} of [matmul] is {}; its {} matrices of {} x {} with rows {} apart overlap. Give at "
+            "least {}, or at least {} where all of them fit side by side into a row.",
+            name, inner_stride, desc.inner_batch, desc.m, desc.n, layout.stride, matrix, desc.n);
+    }
+    const std::uint64_t group = inner * inner_stride + matrix;
+    if (desc.batch > desc.inner_batch && layout.batch_stride < group) {
         return bad_input("The batch stride of {} of [matmul] is {}; its matrices have {} elements. Give at least that.",
-                         name, layout.batch_stride, matrix);
+                         name, layout.batch_stride, group);
     }
     return {};
-}
-
-bool is_aligned(const MatrixLayout& layout) noexcept {
-    return layout.offset % 4 == 0 && layout.stride % 4 == 0 && layout.batch_stride % 4 == 0;
 }
 
 }  // namespace
@@ -83,11 +96,15 @@ bool is_aligned(const MatrixLayout& layout) noexcept {
 Result<MatmulLayout> lay_out_matmul(const MatmulDesc& desc) {
     MatmulLayout layout{.desc = desc};
     MatmulDesc& d = layout.desc;
+    if (d.inner_batch == 0 || d.batch % d.inner_batch != 0) {
+        return bad_input("The inner batch of [matmul] is {}, of a batch of {}; give a number that divides it.",
+                         d.inner_batch, d.batch);
+    }
     const Extent a = d.a.transposed ? Extent{d.k, d.m} : Extent{d.m, d.k};
     const Extent b = d.b.transposed ? Extent{d.n, d.k} : Extent{d.k, d.n};
-    YOLK_TRY(layout.a_bytes, resolve_matrix(d.a, a, d.batch, "a"));
-    YOLK_TRY(layout.b_bytes, resolve_matrix(d.b, b, d.batch, "b"));
-    YOLK_TRY(layout.out_bytes, resolve_matrix(d.out, {d.m, d.n}, d.batch, "out"));
+    YOLK_TRY(layout.a_bytes, resolve_matrix(d.a, a, d, "a"));
+    YOLK_TRY(layout.b_bytes, resolve_matrix(d.b, b, d, "b"));
+    YOLK_TRY(layout.out_bytes, resolve_matrix(d.out, {d.m, d.n}, d, "out"));
     if (layout.out_bytes != 0) {
         YOLK_TRY_VOID(check_written_matrix(d.out, d, "out"));
         YOLK_TRY_VOID(check_narrow_out(d.out, d));
@@ -98,7 +115,7 @@ Result<MatmulLayout> lay_out_matmul(const MatmulDesc& desc) {
                 "The residual of [matmul] is described as transposed, which is not allowed; store it row by row.");
         if (d.residual.format != FloatFormat::F32)
             return bad_input("The residual of [matmul] is described as 16-bit; it must be fp32.");
-        YOLK_TRY(layout.residual_bytes, resolve_matrix(d.residual, {d.m, d.n}, d.batch, "residual"));
+        YOLK_TRY(layout.residual_bytes, resolve_matrix(d.residual, {d.m, d.n}, d, "residual"));
     }
     if (d.has_bias && layout.out_bytes != 0) {
         const std::uint64_t rows = d.bias_per_matrix ? d.batch : 1;
@@ -106,6 +123,11 @@ Result<MatmulLayout> lay_out_matmul(const MatmulDesc& desc) {
     }
     if (layout.bias_bytes > UINT32_MAX) return bad_input("The bias of [matmul] has more than 2^32 bytes.");
     return layout;
+}
+
+std::uint64_t first_element(const MatmulDesc& desc, const MatrixLayout& matrix, std::uint32_t z) noexcept {
+    return matrix.offset + std::uint64_t{z / desc.inner_batch} * matrix.batch_stride +
+           std::uint64_t{z % desc.inner_batch} * matrix.inner_stride;
 }
 
 std::uint64_t staged_bytes(const StagedBlock& block) noexcept {
@@ -159,7 +181,7 @@ bool reads_vectors_of_b(const MatmulDesc& desc, const MatmulConfig& config) noex
 std::uint32_t uniform_window_rows(const MatmulDesc& desc, const MatmulConfig& config) noexcept {
     if (desc.k == 0) return 0;
     const MatrixLayout& a = desc.a;
-    const bool aligned = a.offset % kWindowAlignment == 0 && a.batch_stride % kWindowAlignment == 0 &&
+    const bool aligned = (a.offset | a.batch_stride | a.inner_stride) % kWindowAlignment == 0 &&
                          (a.transposed || std::uint64_t{a.stride} * config.block_m % kWindowAlignment == 0);
     const std::uint64_t room = abi::matmul::kUniformElements - (aligned ? 0 : kWindowAlignment - 1);
     if (desc.a.transposed) {

@@ -48,11 +48,17 @@ struct MatmulLayout {
 
     [[nodiscard]] bool is_empty() const noexcept { return desc.m == 0 || desc.n == 0 || desc.batch == 0; }
 };
+/// Where matrix z begins in its view, in elements. `desc` is a layout's.
+[[nodiscard]] std::uint64_t first_element(const MatmulDesc& desc, const MatrixLayout& matrix, std::uint32_t z) noexcept;
 
-/// Errors: a stride below a row's length, overlapping rows or matrices of out, more than 2^32 bytes in a view,
-/// transposed out or residual.
+/// Errors: a stride below a row's length, overlapping rows or matrices of out, an inner_batch that does not divide the
+/// batch, more than 2^32 bytes in a view, transposed out or residual.
 [[nodiscard]] Result<MatmulLayout> lay_out_matmul(const MatmulDesc& desc);
 
+/// Whether all rows begin at multiples of four elements. Of a layout's.
+[[nodiscard]] constexpr bool is_aligned(const MatrixLayout& matrix) noexcept {
+    return (matrix.offset | matrix.stride | matrix.batch_stride | matrix.inner_stride) % 4 == 0;
+}
 /// Whether a configuration can read a, or b, four elements at a time. `desc` is a layout's.
 [[nodiscard]] bool reads_vectors_of_a(const MatmulDesc& desc, const MatmulConfig& config) noexcept;
 [[nodiscard]] bool reads_vectors_of_b(const MatmulDesc& desc, const MatmulConfig& config) noexcept;

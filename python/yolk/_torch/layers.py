@@ -121,8 +121,10 @@ def attention(q: Any,
 
 def attention_weights(q: Any, k: Any, added: Any) -> Any:
     """softmax(q k^T / sqrt(d) + what is added)."""
-    scores = (q * (1.0 / math.sqrt(extents(q)[-1]))) @ ops.transpose(k)
-    return ops.softmax(scores if added is None else scores + added)
+    scale = 1.0 / math.sqrt(extents(q)[-1])
+    if added is None:
+        return ops.softmax((q * scale) @ ops.transpose(k))
+    return ops.softmax((q @ ops.transpose(k)) * scale + added)  # one kernel does both; the product reads q where it lies
 
 
 def _each(value: Any, count: int) -> tuple[int, ...]:

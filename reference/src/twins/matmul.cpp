@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/matmul.hpp"
 
+#include <algorithm>
+
 #include "format_floats.hpp"
 #include "twin_source.hpp"
 #include "yolk/exact/exact_activations.h"
@@ -29,9 +31,14 @@ std::size_t bias_of(const MatmulDesc& d, const Index& at) {
 
 }  // namespace
 
-std::size_t element_of(const MatrixLayout& layout, std::uint32_t z, std::uint32_t row, std::uint32_t column) {
+std::size_t element_of(const MatmulDesc& desc, const MatrixLayout& layout, std::uint32_t z, std::uint32_t row,
+                       std::uint32_t column) {
     if (layout.transposed) std::swap(row, column);
-    return layout.offset + std::size_t{z} * layout.batch_stride + std::size_t{row} * layout.stride + column;
+    return layout.offset + std::size_t{z / desc.inner_batch} * layout.batch_stride +
+           std::size_t{z % desc.inner_batch} * layout.inner_stride + std::size_t{row} * layout.stride + column;
+}
+std::size_t out_element(const MatmulDesc& desc, std::uint32_t z, std::uint32_t row, std::uint32_t column) {
+    return element_of(desc, desc.out, z, row, column);
 }
 
 MatmulDesc without_dense(const MatmulDesc& desc) {
@@ -39,7 +46,9 @@ MatmulDesc without_dense(const MatmulDesc& desc) {
     const auto resolve = [&](MatrixLayout& layout, std::uint32_t rows, std::uint32_t columns) {
         if (layout.transposed) std::swap(rows, columns);
         if (layout.stride == kDense) layout.stride = columns;
-        if (layout.batch_stride == kDense) layout.batch_stride = rows * layout.stride;
+        const std::uint32_t dense = rows * layout.stride;
+        if (layout.inner_stride == kDense) layout.inner_stride = d.inner_batch == 1 ? 0 : dense;
+        if (layout.batch_stride == kDense) layout.batch_stride = std::max(dense, d.inner_batch * layout.inner_stride);
     };
     resolve(d.a, d.m, d.k);
     resolve(d.b, d.k, d.n);
@@ -60,7 +69,8 @@ void run_twin(const MatmulDesc& desc, const HostViews& views) {
     const std::size_t a_step = d.a.transposed ? d.a.stride : 1, b_step = d.b.transposed ? 1 : d.b.stride;
     for_each_output(d, [&](const Index& at) {
         float sum = 0.0F;
-        const std::size_t a_first = element_of(d.a, at.z, at.row, 0), b_first = element_of(d.b, at.z, 0, at.column);
+        const std::size_t a_first = element_of(d, d.a, at.z, at.row, 0),
+                          b_first = element_of(d, d.b, at.z, 0, at.column);
         for (std::size_t k = 0; k < d.k; ++k) {
             const float a = exact::exact_flush_operand(left[a_first + k * a_step]);
             const float b = exact::exact_flush_operand(right[b_first + k * b_step]);
@@ -70,8 +80,8 @@ void run_twin(const MatmulDesc& desc, const HostViews& views) {
         if (d.has_bias) sum = sum + exact::exact_flush_operand(bias[bias_of(d, at)]);
         float value = exact::exact_activate(static_cast<std::uint32_t>(d.activation), sum);
         if (d.has_residual)
-            value = value + exact::exact_flush_operand(residual[element_of(d.residual, at.z, at.row, at.column)]);
-        out[element_of(d.out, at.z, at.row, at.column)] = value;
+            value = value + exact::exact_flush_operand(residual[element_of(d, d.residual, at.z, at.row, at.column)]);
+        out[out_element(d, at.z, at.row, at.column)] = value;
     });
     if (narrow) copy_wanted<std::uint32_t>(narrow_twin(d.out.format, sums), views.out<std::uint32_t>(4));
 }

@@ -30,6 +30,9 @@ std::int32_t byte_of(std::uint32_t word, std::uint32_t i) {
 std::size_t element_of(const RowsLayout& layout, std::uint32_t z, std::uint32_t row, std::uint32_t column) {
     return layout.offset + std::size_t{z} * layout.batch_stride + std::size_t{row} * layout.stride + column;
 }
+std::size_t out_element(const MatmulI8Desc& desc, std::uint32_t z, std::uint32_t row, std::uint32_t column) {
+    return element_of(desc.out, z, row, column);
+}
 
 MatmulI8Desc without_dense(const MatmulI8Desc& desc) {
     MatmulI8Desc resolved = desc;
@@ -56,7 +59,7 @@ void run_twin(const MatmulI8Desc& desc, const HostViews& views) {
                     const std::uint32_t b_word = word_at(b, element_of(d.b, z, j, k));
                     for (std::uint32_t q = 0; q < 4; ++q) sum += byte_of(a_word, q) * byte_of(b_word, q);
                 }
-                out[element_of(d.out, z, i, j)] = sum;
+                out[out_element(d, z, i, j)] = sum;
             }
         }
     }

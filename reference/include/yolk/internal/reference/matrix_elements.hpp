@@ -19,11 +19,15 @@ namespace yolk::reference {
 [[nodiscard]] MatmulDesc without_dense(const MatmulDesc& desc);
 [[nodiscard]] MatmulI8Desc without_dense(const MatmulI8Desc& desc);
 
-/// The index of op(x)[row, column] of matrix `z` in its view. The layout has no kDense left.
-[[nodiscard]] std::size_t element_of(const MatrixLayout& layout, std::uint32_t z, std::uint32_t row,
-                                     std::uint32_t column);
+/// The index of op(x)[row, column] of matrix `z` in its view. No layout has a kDense left.
+[[nodiscard]] std::size_t element_of(const MatmulDesc& desc, const MatrixLayout& layout, std::uint32_t z,
+                                     std::uint32_t row, std::uint32_t column);
 [[nodiscard]] std::size_t element_of(const RowsLayout& layout, std::uint32_t z, std::uint32_t row,
                                      std::uint32_t column);
+/// The same of out.
+[[nodiscard]] std::size_t out_element(const MatmulDesc& desc, std::uint32_t z, std::uint32_t row, std::uint32_t column);
+[[nodiscard]] std::size_t out_element(const MatmulI8Desc& desc, std::uint32_t z, std::uint32_t row,
+                                      std::uint32_t column);
 /// The index of X[block, sample, column] in its view.
 [[nodiscard]] std::size_t covariance_element(const CovarianceDesc& desc, std::uint32_t block, std::uint32_t sample,
                                              std::uint32_t column);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ABI of the matmul family (docs/kernels/matmul.md): out[z] = epilogue(op(a[z]) op(b[z])) for z of a batch, op the
-// identity or the transpose. Offsets and strides in elements; "stride" is from row to row as stored.
+// identity or the transpose. Offsets and strides in elements; "stride" is from row to row as stored. Matrix z lies
+// z / inner_batch batch strides and z % inner_batch inner strides behind the first (shaders/matmul/matmul_batch.glsl).
 #ifndef YOLK_ABI_MATMUL_H
 #define YOLK_ABI_MATMUL_H
 #include "yolk/internal/abi/activation.h"
@@ -53,20 +54,25 @@ struct Params {
     uint n;
     uint k;
     uint batch;
+    uint inner_batch;
     uint a_offset;
     uint a_stride;
     uint a_batch_stride;
+    uint a_inner_stride;
     uint b_offset;
     uint b_stride;
     uint b_batch_stride;
+    uint b_inner_stride;
     uint out_offset;
     uint out_stride;
     uint out_batch_stride;
+    uint out_inner_stride;
     uint bias_offset;
     uint bias_batch_stride;
     uint residual_offset;
     uint residual_stride;
     uint residual_batch_stride;
+    uint residual_inner_stride;
     uint first_k;       // this dispatch adds the products of k in [first_k, end_k); a multiple of BLOCK_K
     uint end_k;
     uint split_count;   // split-K: pieces of k, each of split_k, in `out` one behind the other

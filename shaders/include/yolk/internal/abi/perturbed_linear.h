@@ -60,10 +60,8 @@ struct Params {
     uint k;
     uint a_offset;
     uint a_stride;
-    uint a_batch_stride;  // 0, as all strides of a batch: there is one product
     uint b_offset;
     uint b_stride;
-    uint b_batch_stride;
     uint first_instance;  // of this dispatch: the instance of its first row
     uint first_k;         // this dispatch adds the products of k in [first_k, end_k); a multiple of 8
     uint end_k;
