@@ -121,7 +121,8 @@ struct PerturbedEmbeddingCase {
 };
 
 // Empty in each way, no table, ones, around a block of eight, primes; ranks around a block, up to 32; the mean, members
-// that begin with the second side of a pair; a sigma that the operand rule makes zero.
+// that begin with the second side of a pair; a sigma that the operand rule makes zero; whole vectors of four, one of two
+// that an invocation has.
 constexpr auto kPerturbedEmbeddingCases = std::to_array<PerturbedEmbeddingCase>({
     {0, 2, 3, 5, 1, false, 0, 0.1F},
     {2, 0, 3, 5, 1, true, 0, 0.1F},
@@ -141,6 +142,9 @@ constexpr auto kPerturbedEmbeddingCases = std::to_array<PerturbedEmbeddingCase>(
     {2, 5, 4, 6, 6, true, 0, 1e-13F},
     {5, 3, 7, 7, 2, false, -1, 0.2F, false},
     {4, 3, 9, 9, 5, true, 3, 0.2F, false},
+    {5, 3, 6, 12, 1, false, -1, 0.2F},
+    {4, 3, 9, 20, 2, true, 3, 0.2F, false},
+    {3, 4, 5, 4, 6, false, 1, 0.1F},
 });
 
 std::unique_ptr<Problem> embedding_problem(const PerturbedEmbeddingCase& c, std::uint64_t seed) {

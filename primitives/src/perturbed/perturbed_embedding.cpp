@@ -53,7 +53,8 @@ Result<PipelinesOf<PerturbedEmbeddingDesc>> build_perturbed_embedding(const Devi
     const std::array constants{SpecConstant{abi_pe::kSpecWorkgroupSize, desc.config->workgroup_size},
                                SpecConstant{abi_pe::kSpecRank, desc.rank},
                                SpecConstant{abi_pe::kSpecSharedIds, desc.shared_ids ? 1U : 0U},
-                               SpecConstant{abi_pe::kSpecAntithetic, desc.antithetic ? 1U : 0U}};
+                               SpecConstant{abi_pe::kSpecAntithetic, desc.antithetic ? 1U : 0U},
+                               SpecConstant{abi_pe::kSpecVectors, desc.columns % 4 == 0 ? 1U : 0U}};
     return device.pipeline(kernels::kPerturbedEmbedding, constants);
 }
 

@@ -17,6 +17,7 @@ ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256
 ABI_CONST uint kSpecRank = 1;           // 1 ... 32
 ABI_CONST uint kSpecSharedIds = 2;      // 1: all members have the same ids
 ABI_CONST uint kSpecAntithetic = 3;     // 1: both sides of a pair share noise; 0: each member has its own
+ABI_CONST uint kSpecVectors = 4;        // 1: columns are a multiple of four
 
 struct Params {
     uint seed_low;
