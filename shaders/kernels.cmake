@@ -185,10 +185,16 @@ yolk_kernel(matrix_multiply_add_nv FAMILY limits TOLERANT NEEDS cooperative_nv S
 yolk_kernel(matrix_multiply_add_khr FAMILY limits TOLERANT NEEDS cooperative_khr SOURCE limits/matrix_multiply_add.comp)
 yolk_kernel(reduce_by_group FAMILY reduce SOURCE reduce/reduce.comp)
 yolk_kernel(reduce_by_invocation FAMILY reduce SOURCE reduce/reduce.comp DEFINES ROWS_BY_INVOCATION=1)
+yolk_kernel(reduce_by_invocation_texel FAMILY reduce SOURCE reduce/reduce.comp TEXEL_MASKS kTexelMask kNoTexels
+  DEFINES ROWS_BY_INVOCATION=1 ROWS_TEXEL=1)
 yolk_kernel(softmax_by_group FAMILY softmax SOURCE softmax/softmax.comp)
 yolk_kernel(softmax_by_invocation FAMILY softmax SOURCE softmax/softmax.comp DEFINES ROWS_BY_INVOCATION=1)
+yolk_kernel(softmax_by_invocation_texel FAMILY softmax SOURCE softmax/softmax.comp TEXEL_MASKS kTexelMask kNoTexels
+  DEFINES ROWS_BY_INVOCATION=1 ROWS_TEXEL=1)
 yolk_kernel(normalize_by_group FAMILY normalize SOURCE normalize/normalize.comp)
 yolk_kernel(normalize_by_invocation FAMILY normalize SOURCE normalize/normalize.comp DEFINES ROWS_BY_INVOCATION=1)
+yolk_kernel(normalize_by_invocation_texel FAMILY normalize SOURCE normalize/normalize.comp TEXEL_MASKS kTexelMask kNoTexels
+  DEFINES ROWS_BY_INVOCATION=1 ROWS_TEXEL=1)
 yolk_kernel(block_inverse_gauss_jordan FAMILY block_inverse TOLERANT SOURCE block_inverse/block_inverse_gauss_jordan.comp)
 yolk_kernel(block_inverse_prepare FAMILY block_inverse SOURCE block_inverse/block_inverse_prepare.comp)
 yolk_kernel(block_inverse_begin FAMILY block_inverse SOURCE block_inverse/block_inverse_begin.comp)
@@ -268,6 +274,10 @@ yolk_kernel(cumulative_sum_add FAMILY cumulative_sum SOURCE cumulative_sum/cumul
 yolk_kernel(element_program FAMILY element_program SOURCE element_program/element_program.comp)
 yolk_kernel(element_program_quads FAMILY element_program SOURCE element_program/element_program.comp
             DEFINES ELEMENT_PROGRAM_QUADS=1)
+yolk_kernel(element_program_texel FAMILY element_program SOURCE element_program/element_program.comp
+  TEXEL_MASKS kTexelMask kNoTexels DEFINES ELEMENT_PROGRAM_TEXEL=1)
+yolk_kernel(element_program_quads_texel FAMILY element_program SOURCE element_program/element_program.comp
+  TEXEL_MASKS kNoTexels kTexelMask DEFINES ELEMENT_PROGRAM_QUADS=1 ELEMENT_PROGRAM_TEXEL=1)
 yolk_kernel(byte_model_prepare FAMILY byte_model SOURCE byte_model/byte_model_prepare.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/byte_model)
 yolk_kernel(byte_model FAMILY byte_model UNROLLED SOURCE byte_model/byte_model.comp

@@ -4,8 +4,9 @@
 // body does not call are left out. As it stands, it calls all of them. Bindings, constants:
 // yolk/internal/abi/element_program.h. No scratch.
 // Work: one invocation computes `loads` elements, or with ELEMENT_PROGRAM_QUADS as many vectors of four, a workgroup's
-// size apart. Vectors of four need a last dimension that is a multiple of four. Grid folded over x and y; no subgroup
-// assumption, no shared memory.
+// size apart. Vectors of four need a last dimension that is a multiple of four. With ELEMENT_PROGRAM_TEXEL inputs are
+// texel buffers, which lavapipe reads several times faster. Grid folded over x and y; no subgroup assumption, no shared
+// memory.
 // Exactness: class P; the functions are those that elementwise and where call (yolk/exact/exact_operations.h), from words to
 // words, so that a body has no operation on floats of its own.
 // Loops: `loads` iterations.
@@ -30,7 +31,17 @@ const uint kWidth = 4u;
 const uint kWidth = 1u;
 #endif
 
+#ifdef ELEMENT_PROGRAM_TEXEL
+layout(set = 0, binding = kBindIn) uniform samplerBuffer in_;
+#ifdef ELEMENT_PROGRAM_QUADS
+#define IN_AT(index) floatBitsToUint(texelFetch(in_, int(index)))
+#else
+#define IN_AT(index) floatBitsToUint(texelFetch(in_, int(index)).x)
+#endif
+#else
 layout(set = 0, binding = kBindIn, scalar) readonly buffer In { Words values[]; } in_;
+#define IN_AT(index) in_.values[index]
+#endif
 layout(set = 0, binding = kBindOut, scalar) writeonly buffer Out { Words values[]; } out_;
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 
@@ -74,7 +85,7 @@ uint program_quotient(uint n, uint factor, uint shift) {
 }
 
 void program_element(uint element) {
-    Words words = in_.values[program_quotient(element, params.inner_factor[0], params.inner_shift[0])];
+    Words words = IN_AT(program_quotient(element, params.inner_factor[0], params.inner_shift[0]));
     uint x = COMPONENT(words, element & (kWidth - 1u));
     uint y = program_copy(program_relu(program_gelu(program_silu(program_tanh(program_sigmoid(x))))));
     y = program_add(x, program_exp(program_log(program_negate(program_absolute(program_floor(program_round(y)))))));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What softmax sums, for rows.glsl: exponentials of the distance from the row's maximum. The including kernel declares
-// in_[] and ROWS_KEEP.
+// What softmax sums, for rows.glsl: exponentials of the distance from the row's maximum. The including kernel has
+// in_at() (row_source.glsl) and declares ROWS_KEEP.
 #include "yolk/exact/exact_log.h"
 
 uint row_base = 0u;       // where the row begins in in_
 float row_largest = 0.0;  // its maximum
 
-float row_input(uint k) { return exact_flush_operand(in_[row_base + k]); }
+float row_input(uint k) { return exact_flush_operand(in_at(row_base + k)); }
 uint row_input_key(uint k) {
     float x = row_input(k);
     ROW_KEEP(k, floatBitsToUint(x), true)

@@ -22,7 +22,7 @@ layout(constant_id = kSpecHasScale) const uint HAS_SCALE = 0;
 layout(constant_id = kSpecHasBias) const uint HAS_BIAS = 0;
 layout(constant_id = kSpecKeptWords) const uint KEPT_WORDS = 0;
 
-layout(set = 0, binding = kBindIn, scalar) readonly restrict buffer In { float in_[]; };
+#include "row_source.glsl"
 // Not restrict: where there is none, it is bound to the input.
 layout(set = 0, binding = kBindScale, scalar) readonly buffer Scale { float scale[]; };
 layout(set = 0, binding = kBindBias, scalar) readonly buffer Bias { float bias[]; };
@@ -42,7 +42,7 @@ float mean = 0.0;  // stays so for the root mean square
 float inverse = 0.0;
 bool is_finite = false;
 
-float value(uint k) { return exact_flush_operand(in_[base + k]); }
+float value(uint k) { return exact_flush_operand(in_at(base + k)); }
 float kept_value(uint k) { return uintBitsToFloat(ROW_KEPT(k, floatBitsToUint(value(k)), true)); }
 
 float first_value(uint k) {

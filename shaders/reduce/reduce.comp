@@ -21,7 +21,7 @@ layout(constant_id = kSpecRowLanes) const uint ROW_LANES = 32;
 layout(constant_id = kSpecOperation) const uint OPERATION = kSum;
 layout(constant_id = kSpecKeptWords) const uint KEPT_WORDS = 0;  // of argmax
 
-layout(set = 0, binding = kBindIn, scalar) readonly restrict buffer In { float in_[]; };
+#include "row_source.glsl"
 layout(set = 0, binding = kBindOut, scalar) writeonly restrict buffer Out { uint out_[]; };
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 
@@ -32,7 +32,7 @@ layout(push_constant, scalar) uniform PushConstants { Params params; };
 uint base = 0u;
 uint largest = 0u;
 
-float term(uint k) { return exact_flush_operand(in_[base + k * params.inner]); }
+float term(uint k) { return exact_flush_operand(in_at(base + k * params.inner)); }
 // Of a minimum the largest of the keys the other way round; NaN stays above all.
 uint turned(uint key) { return mix(~key, kRowKeyNan, key == kRowKeyNan); }
 uint key(uint k) {

@@ -19,7 +19,7 @@ layout(constant_id = kSpecRowLanes) const uint ROW_LANES = 32;
 layout(constant_id = kSpecLogarithm) const uint LOGARITHM = 0;
 layout(constant_id = kSpecKeptWords) const uint KEPT_WORDS = 0;
 
-layout(set = 0, binding = kBindIn, scalar) readonly restrict buffer In { float in_[]; };
+#include "row_source.glsl"
 layout(set = 0, binding = kBindOut, scalar) writeonly restrict buffer Out { float out_[]; };
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 

@@ -58,7 +58,8 @@ std::size_t branches_of(const std::vector<std::uint32_t>& module) {
 
 TEST(element_module, steps_are_exact_and_have_no_branches) {
     constexpr std::size_t kOfMain = 1;  // an invocation behind the last element returns
-    for (const auto library : {kernels::kElementProgram.spirv, kernels::kElementProgramQuads.spirv}) {
+    for (const auto library : {kernels::kElementProgram.spirv, kernels::kElementProgramQuads.spirv,
+                               kernels::kElementProgramTexel.spirv, kernels::kElementProgramQuadsTexel.spirv}) {
         const std::vector<ElementFunction> functions = element_functions(library);
         EXPECT_EQ(functions.size(), abi::elementwise::kOperationCount);  // `where` in place of scale_shift
         for (const ElementFunction& function : functions) {

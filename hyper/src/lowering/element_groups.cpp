@@ -72,7 +72,8 @@ class ElementFinder {
         for (std::size_t i = question_.of.graph.equations.size(); i-- > 0;) place(i);
         std::vector<ElementGroup> found;
         for (const OpenGroup& open : open_) {
-            if (open.steps > 1) found.push_back({.equations = {open.equations.rbegin(), open.equations.rend()}});
+            std::vector<std::size_t> equations(open.equations.rbegin(), open.equations.rend());
+            if (draft_of(question_.of, equations)) found.push_back({.equations = std::move(equations)});
         }
         return found;
     }

@@ -44,7 +44,7 @@ struct ElementDraft {
     std::vector<ElementInput> inputs;
 };
 
-/// Groups of two kernels or more. An equation goes with those that read its result where all of them are in one group,
+/// Groups; one equation alone is one, too. An equation goes with those that read its result where all are in one group,
 /// and their elements are as many as its own.
 [[nodiscard]] std::vector<ElementGroup> find_element_groups(const ElementQuestion& question);
 /// Nothing where no kernel can take them: too many inputs, or inputs that lie in too many ways.

@@ -47,8 +47,9 @@ Result<PipelinesOf<NormalizeDesc>> build_normalize(const Device& device, const N
         SpecConstant{abi_no::kSpecHasScale, desc.scale != RowVector::None ? 1U : 0U},
         SpecConstant{abi_no::kSpecHasBias, desc.bias != RowVector::None ? 1U : 0U},
     };
-    return device.pipeline(
-        desc.config->row_per_invocation != 0 ? kernels::kNormalizeByInvocation : kernels::kNormalizeByGroup, constants);
+    return device.pipeline(row_kernel(*desc.config, kernels::kNormalizeByGroup, kernels::kNormalizeByInvocation,
+                                      kernels::kNormalizeByInvocationTexel),
+                           constants);
 }
 
 void record_normalize(Recorder& recorder, const BindingsOf<NormalizeDesc>& binding,

@@ -32,8 +32,9 @@ Result<PipelinesOf<ReduceDesc>> build_reduce(const Device& device, const ReduceD
         SpecConstant{abi_r::kSpecKeptWords, kept_words_constant(desc.columns, *desc.config)},
         SpecConstant{abi_r::kSpecOperation, static_cast<std::uint32_t>(desc.operation)},
     };
-    return device.pipeline(
-        desc.config->row_per_invocation != 0 ? kernels::kReduceByInvocation : kernels::kReduceByGroup, constants);
+    return device.pipeline(row_kernel(*desc.config, kernels::kReduceByGroup, kernels::kReduceByInvocation,
+                                      kernels::kReduceByInvocationTexel),
+                           constants);
 }
 
 void record_reduce(Recorder& recorder, const BindingsOf<ReduceDesc>& binding, const ReduceDesc& desc) noexcept {

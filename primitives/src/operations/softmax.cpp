@@ -26,8 +26,9 @@ Result<PipelinesOf<SoftmaxDesc>> build_softmax(const Device& device, const Softm
         SpecConstant{abi_s::kSpecKeptWords, kept_words_constant(desc.columns, *desc.config)},
         SpecConstant{abi_s::kSpecLogarithm, desc.logarithm ? 1U : 0U},
     };
-    return device.pipeline(
-        desc.config->row_per_invocation != 0 ? kernels::kSoftmaxByInvocation : kernels::kSoftmaxByGroup, constants);
+    return device.pipeline(row_kernel(*desc.config, kernels::kSoftmaxByGroup, kernels::kSoftmaxByInvocation,
+                                      kernels::kSoftmaxByInvocationTexel),
+                           constants);
 }
 
 void record_softmax(Recorder& recorder, const BindingsOf<SoftmaxDesc>& binding, const SoftmaxDesc& desc) noexcept {

@@ -85,11 +85,21 @@ RowConfig heuristic_kept_config(const DeviceInfo& info, std::uint64_t rows, std:
     return fits ? keeping : config;
 }
 
-std::vector<Knob<RowConfig>> row_knobs(bool may_keep) {
+Result<void> check_texel_input(const DeviceInfo& info, std::uint64_t elements, const RowConfig& config) {
+    if (config.texel_input == 0) return {};
+    if (config.row_per_invocation == 0) return bad_input("texel_input is 1; with row_per_invocation 0 it must be 0.");
+    if (elements <= info.limits.max_texel_buffer_elements) return {};
+    return bad_input("texel_input is 1; the input has {} elements, and a texel buffer of this device {}.", elements,
+                     info.limits.max_texel_buffer_elements);
+}
+
+std::vector<Knob<RowConfig>> row_knobs(bool may_keep, bool reads_texels) {
+    const std::vector<std::uint32_t> never{0}, either{0, 1};
     return {{"row_per_invocation", &RowConfig::row_per_invocation, {0, 1}},
             {"rows_per_workgroup", &RowConfig::rows_per_workgroup, {1, 2, 4, 8, 16, 32, 64, 128, 256}},
             {"lanes_per_row", &RowConfig::lanes_per_row, {32, 64, 128, 256}},
-            {"kept", &RowConfig::kept, may_keep ? std::vector<std::uint32_t>{0, 1} : std::vector<std::uint32_t>{0}}};
+            {"kept", &RowConfig::kept, may_keep ? either : never},
+            {"texel_input", &RowConfig::texel_input, reads_texels ? either : never}};
 }
 
 Result<void> check_row_loops(const Device& device, const char* plan, std::uint32_t columns, const RowPasses& passes,

@@ -16,8 +16,9 @@
 
 namespace yolk {
 
-/// The same for every shape and device. `may_keep`: a row may be kept between passes.
-[[nodiscard]] std::vector<Knob<RowConfig>> row_knobs(bool may_keep);
+/// The same for every shape and device. `may_keep`: a row may be kept between passes; `reads_texels`: the input may be
+/// a texel buffer.
+[[nodiscard]] std::vector<Knob<RowConfig>> row_knobs(bool may_keep, bool reads_texels);
 /// rows_per_workgroup of more than 8 is for a row per invocation, lanes_per_row of more than 32 for rows that are
 /// shared; those may be kept where shared memory is large enough.
 [[nodiscard]] Result<void> check_row_config(const DeviceInfo& info, std::uint32_t columns, const RowConfig& config);
@@ -29,6 +30,9 @@ namespace yolk {
                                              std::uint32_t columns) noexcept;
 /// The same for softmax: rows are kept unless they are long.
 [[nodiscard]] RowConfig heuristic_kept_config(const DeviceInfo& info, std::uint64_t rows, std::uint32_t columns);
+
+/// Whether an input of so many elements may be a texel buffer. An error where the configuration wants that in vain.
+[[nodiscard]] Result<void> check_texel_input(const DeviceInfo& info, std::uint64_t elements, const RowConfig& config);
 
 /// The words of shared memory in which a workgroup keeps its rows; 0: it does not.
 [[nodiscard]] std::uint64_t kept_row_words(std::uint32_t columns, const RowConfig& config) noexcept;
@@ -49,10 +53,16 @@ bool always_may_keep(const Desc& /*desc*/) {
     return true;
 }
 
+/// natural_gradient reads matrices, and has no such variant.
+template <class Desc>
+inline constexpr bool kReadsTexels = requires(const Desc& desc) {
+    desc.columns;
+};
+
 /// Knobs, legality and heuristic of an operation on rows of `desc.columns`.
 template <class Desc, MayKeep<Desc> kMayKeep = &never_keeps<Desc>>
 std::vector<Knob<RowConfig>> row_knobs(const DeviceInfo& /*info*/, const Desc& desc) {
-    return row_knobs(kMayKeep(desc));
+    return row_knobs(kMayKeep(desc), kReadsTexels<Desc>);
 }
 template <class Desc>
 std::uint32_t columns_of(const Desc& desc) noexcept {
@@ -63,10 +73,6 @@ std::uint32_t columns_of(const Desc& desc) noexcept {
     }
 }
 template <class Desc>
-Result<void> legal_rows(const DeviceInfo& info, const Desc& desc, const RowConfig& config) {
-    return check_row_config(info, columns_of(desc), config);
-}
-template <class Desc>
 std::uint64_t rows_of(const Desc& desc) noexcept {
     if constexpr (requires { desc.outer; }) {
         return std::uint64_t{desc.outer} * desc.inner;
@@ -74,10 +80,27 @@ std::uint64_t rows_of(const Desc& desc) noexcept {
         return std::uint64_t{desc.members} * desc.rows;
     }
 }
+template <class Desc>
+Result<void> legal_rows(const DeviceInfo& info, const Desc& desc, const RowConfig& config) {
+    if constexpr (kReadsTexels<Desc>) YOLK_TRY_VOID(check_texel_input(info, rows_of(desc) * desc.columns, config));
+    return check_row_config(info, columns_of(desc), config);
+}
 template <class Desc, MayKeep<Desc> kMayKeep>
 RowConfig heuristic_rows(const DeviceInfo& info, const Desc& desc) {
-    return kMayKeep(desc) ? heuristic_kept_config(info, rows_of(desc), desc.columns)
-                          : heuristic_row_config(info, rows_of(desc), desc.columns);
+    RowConfig config = kMayKeep(desc) ? heuristic_kept_config(info, rows_of(desc), desc.columns)
+                                      : heuristic_row_config(info, rows_of(desc), desc.columns);
+    RowConfig texels = config;
+    texels.texel_input = 1;
+    const bool is_better =
+        info.kind == DeviceKind::Cpu && check_texel_input(info, rows_of(desc) * desc.columns, texels);
+    return is_better ? texels : config;
+}
+/// Of an operation's three kernels.
+template <class Kernel>
+const Kernel& row_kernel(const RowConfig& config, const Kernel& by_group, const Kernel& by_invocation,
+                         const Kernel& by_invocation_texel) noexcept {
+    if (config.row_per_invocation == 0) return by_group;
+    return config.texel_input != 0 ? by_invocation_texel : by_invocation;
 }
 
 [[nodiscard]] constexpr std::uint32_t row_workgroup_size(const RowConfig& config) noexcept {

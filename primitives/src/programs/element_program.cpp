@@ -128,18 +128,37 @@ bool is_empty_program(const ElementProgramDesc& desc) {
 std::vector<Knob<ElementProgramConfig>> program_knobs(const DeviceInfo& /*info*/, const ElementProgramDesc& /*desc*/) {
     return {{"workgroup_size", &ElementProgramConfig::workgroup_size, workgroup_sizes()},
             {"loads_per_invocation", &ElementProgramConfig::loads_per_invocation, {1, 2, 4, 8}},
-            {"elements_per_load", &ElementProgramConfig::elements_per_load, {1, kQuad}}};
+            {"elements_per_load", &ElementProgramConfig::elements_per_load, {1, kQuad}},
+            {"texel_inputs", &ElementProgramConfig::texel_inputs, {0, 1}}};
 }
 
 bool may_take_quads(const ElementProgramDesc& desc) { return element_layout(desc).extents.back() % kQuad == 0; }
 
-Result<void> legal_program(const DeviceInfo& /*info*/, const ElementProgramDesc& desc,
-                           const ElementProgramConfig& config) {
-    if (config.elements_per_load == 1 || may_take_quads(desc)) return {};
+/// Of the largest input's texel buffer; repeated ones have a word in each texel.
+std::uint64_t most_texels(const ElementProgramDesc& desc, std::uint32_t width) {
+    const std::vector<ElementCode::Input> inputs = element_layout(desc).code.inputs;
+    std::uint64_t most = 0;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        std::uint64_t count = 1;
+        for (std::size_t d = 0; d < desc.extents.size(); ++d)
+            count *= (desc.inputs[i] >> d & 1U) != 0 ? desc.extents[d] : 1;
+        most = std::max(most, count / (inputs[i].is_repeated ? 1 : width));
+    }
+    return most;
+}
+
+Result<void> legal_program(const DeviceInfo& info, const ElementProgramDesc& desc, const ElementProgramConfig& config) {
+    if (config.elements_per_load != 1 && !may_take_quads(desc)) {
+        return bad_input(
+            "elements_per_load of [element_program] is 4, but the dimensions that its inputs do not tell apart end in "
+            "one of {}; use 1, or a multiple of 4.",
+            element_layout(desc).extents.back());
+    }
+    const std::uint64_t most = config.texel_inputs == 0 ? 0 : most_texels(desc, config.elements_per_load);
+    if (most <= info.limits.max_texel_buffer_elements) return {};
     return bad_input(
-        "elements_per_load of [element_program] is 4, but the dimensions that its inputs do not tell apart end in one "
-        "of {}; use 1, or a multiple of 4.",
-        element_layout(desc).extents.back());
+        "texel_inputs of [element_program] is 1; an input takes {} texels, and a buffer of this device has {}.", most,
+        info.limits.max_texel_buffer_elements);
 }
 
 /// The workgroup's size does not follow the number of elements, so that one pipeline serves all.
@@ -148,15 +167,25 @@ ElementProgramConfig program_heuristic(const DeviceInfo& info, const ElementProg
     const std::uint32_t width = may_take_quads(desc) ? kQuad : 1;
     if (info.kind != DeviceKind::Cpu) return {.elements_per_load = width};
     const bool are_many = elements_of_program(desc) / width >= kMany;
-    return {.workgroup_size = 128, .loads_per_invocation = are_many ? 8U : 1U, .elements_per_load = width};
+    const bool fit = most_texels(desc, width) <= info.limits.max_texel_buffer_elements;
+    return {.workgroup_size = 128,
+            .loads_per_invocation = are_many ? 8U : 1U,
+            .elements_per_load = width,
+            .texel_inputs = fit ? 1U : 0U};
 }
 
 Result<PipelinesOf<ElementProgramDesc>> build_program(const Device& device, const ElementProgramDesc& desc) {
-    const bool are_quads = desc.config->elements_per_load == kQuad;
-    Kernel<abi_ep::Params> kernel = are_quads ? kernels::kElementProgramQuads : kernels::kElementProgram;
-    YOLK_TRY(const ElementModule spirv, element_module(kernel, element_layout(desc).code));
+    const bool are_quads = desc.config->elements_per_load == kQuad, are_texels = desc.config->texel_inputs != 0;
+    Kernel<abi_ep::Params> kernel =
+        are_quads ? (are_texels ? kernels::kElementProgramQuadsTexel : kernels::kElementProgramQuads)
+                  : (are_texels ? kernels::kElementProgramTexel : kernels::kElementProgram);
+    const ElementCode code = element_layout(desc).code;
+    YOLK_TRY(const ElementModule spirv, element_module(kernel, code));
     kernel.spirv = *spirv;
     kernel.binding_count = static_cast<std::uint32_t>(desc.inputs.size()) + 1;
+    kernel.texel_mask = kernel.texel4_mask = 0;
+    for (std::size_t i = 0; are_texels && i < code.inputs.size(); ++i)
+        (are_quads && !code.inputs[i].is_repeated ? kernel.texel4_mask : kernel.texel_mask) |= 1U << i;
     return device.pipeline(kernel, std::array{SpecConstant{abi_ep::kSpecWorkgroupSize, desc.config->workgroup_size}});
 }
 

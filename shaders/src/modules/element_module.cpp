@@ -29,8 +29,10 @@ void append_instruction(ElementWords& to, std::uint32_t op, std::span<const std:
 struct LibraryIds {
     std::uint32_t main = 0, element = 0, quotient = 0, in = 0, out = 0, params = 0;
     std::uint32_t word = 0, word_in_function = 0, word_in_params = 0, boolean = 0;
-    /// What is loaded at once, a word or four, and pointers to it; of words `in_pointer` is that of a whole buffer.
+    /// What is loaded at once, a word or four, and pointers to it; `in_pointer` is that of a whole buffer.
     std::uint32_t item = 0, item_in_buffer = 0, item_in_function = 0, in_pointer = 0;
+    /// Where inputs are texel buffers: their types, and those of what is read. Else 0.
+    std::uint32_t sampled = 0, image = 0, number = 0, four_numbers = 0;
 
     explicit LibraryIds(const ModuleParts& parts)
         : main(parts.named("main")),
@@ -57,12 +59,25 @@ struct LibraryIds {
             if (words[3] == spv::StorageClassPushConstant) params = words[2];
             if (words[2] == in) in_pointer = words[1];
         }
+        find_texels(parts);
     }
+    void find_texels(const ModuleParts& parts) {
+        for (const ElementWords& words : parts.globals) {
+            const std::uint32_t op = words[0] & spv::OpCodeMask;
+            if (op == spv::OpTypeFloat) number = words[1];
+            if (op != spv::OpTypeSampledImage) continue;
+            sampled = words[1];
+            image = words[2];
+        }
+        const auto found = parts.vectors.find({number, kQuadWords});
+        if (found != parts.vectors.end()) four_numbers = found->second;
+    }
+    [[nodiscard]] bool is_texels() const { return sampled != 0; }
     [[nodiscard]] bool is_quads() const { return item != word; }
     [[nodiscard]] bool complete() const {
         return main != 0 && element != 0 && quotient != 0 && in_pointer != 0 && out != 0 && params != 0 && word != 0 &&
                boolean != 0 && item_in_buffer != 0 && word_in_function != 0 && item_in_function != 0 &&
-               word_in_params != 0;
+               word_in_params != 0 && (!is_texels() || four_numbers != 0);
     }
 };
 
@@ -72,11 +87,13 @@ class ElementWriter {
         : parts_(std::move(parts)), ids_(ids), code_(code), next_(parts_.header[3]) {}
 
     [[nodiscard]] Result<ElementWords> write() {
+        const std::uint32_t storage = ids_.is_texels() ? std::uint32_t{spv::StorageClassUniformConstant}
+                                                       : std::uint32_t{spv::StorageClassStorageBuffer};
         for (const ElementCode::Input& input : code_.inputs) {
-            const std::uint32_t pointer = is_single(input) ? single_buffer() : ids_.in_pointer;
+            const bool has_own_type = is_single(input) && !ids_.is_texels();
+            const std::uint32_t pointer = has_own_type ? single_buffer() : ids_.in_pointer;
             inputs_.push_back(next_++);
-            append_instruction(globals_, spv::OpVariable,
-                               std::array{pointer, inputs_.back(), std::uint32_t{spv::StorageClassStorageBuffer}});
+            append_instruction(globals_, spv::OpVariable, std::array{pointer, inputs_.back(), storage});
         }
         YOLK_TRY_VOID(write_body());
         return joined();
@@ -169,10 +186,19 @@ class ElementWriter {
         }
         if (place == 0) place = constant(0);
         const bool is_word = is_single(code_.inputs[input]);
+        if (ids_.is_texels()) return fetch(inputs_[input], is_word ? place : item(place), is_word || !ids_.is_quads());
         const std::uint32_t at =
             operation(spv::OpAccessChain, {inputs_[input], constant(0), is_word ? place : item(place)},
                       is_word ? word_in_buffer_ : ids_.item_in_buffer);
         return operation(spv::OpLoad, {at}, is_word ? ids_.word : ids_.item);
+    }
+    /// Of a texel buffer: the words of one of its texels, or the first of them.
+    std::uint32_t fetch(std::uint32_t buffer, std::uint32_t texel, bool is_word) {
+        const std::uint32_t image =
+            operation(spv::OpImage, {operation(spv::OpLoad, {buffer}, ids_.sampled)}, ids_.image);
+        const std::uint32_t four = operation(spv::OpImageFetch, {image, texel}, ids_.four_numbers);
+        if (!is_word) return operation(spv::OpBitcast, {four}, ids_.item);
+        return operation(spv::OpBitcast, {operation(spv::OpCompositeExtract, {four, 0U}, ids_.number)});
     }
     /// The item that begins with this element.
     std::uint32_t item(std::uint32_t element) {

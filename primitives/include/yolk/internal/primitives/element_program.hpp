@@ -27,6 +27,7 @@ struct ElementProgramConfig {
     std::uint32_t workgroup_size = 64;
     std::uint32_t loads_per_invocation = 1;
     std::uint32_t elements_per_load = 1;  ///< 4 where the dimensions that no input tells apart end in a multiple of 4
+    std::uint32_t texel_inputs = 0;       ///< 1: inputs are read as texel buffers
 };
 
 struct ElementProgramViews {
@@ -70,8 +71,8 @@ struct ElementProgramDesc {
 /// dimensions.
 [[nodiscard]] bool has_few_runs(const ElementProgramDesc& desc);
 
-/// Its heuristic: four elements per load where the space has it; on CPU drivers large workgroups, and several loads
-/// where there are many elements.
+/// Its heuristic: four elements per load where the space has it; on CPU drivers large workgroups, several loads where
+/// there are many elements, and texel buffers where they are large enough.
 template <>
 const Operation<ElementProgramDesc>& operation_of<ElementProgramDesc>();
 using BoundElementProgram = Bound<ElementProgramDesc>;

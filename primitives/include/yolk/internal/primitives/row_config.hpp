@@ -18,6 +18,7 @@ struct RowConfig {
     /// 1: a row is kept in shared memory from its first pass on; 0: each pass reads it from memory. Kernels with one
     /// pass and row_per_invocation take 0.
     std::uint32_t kept = 0;
+    std::uint32_t texel_input = 0;  ///< 1: the input is read as a texel buffer; with row_per_invocation
 };
 
 /// What to take where nothing was measured: rows shared by 32 on GPUs, a row per invocation on CPU drivers.

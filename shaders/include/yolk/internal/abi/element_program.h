@@ -10,6 +10,8 @@ ABI_CONST uint kBindIn = 0;   // 4-byte elements
 ABI_CONST uint kBindOut = 1;  // 4-byte elements
 ABI_CONST uint kBindingCount = 2;
 ABI_CONST uint kUniformMask = 0;
+ABI_CONST uint kTexelMask = 1u << kBindIn;  // element_program_texel*
+ABI_CONST uint kNoTexels = 0;
 
 ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256
 

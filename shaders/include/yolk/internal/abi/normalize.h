@@ -11,6 +11,8 @@ ABI_CONST uint kBindBias = 2;   // likewise
 ABI_CONST uint kBindOut = 3;    // out, fp32 [members, rows, columns]
 ABI_CONST uint kBindingCount = 4;
 ABI_CONST uint kUniformMask = 0;
+ABI_CONST uint kTexelMask = 1u << kBindIn;  // normalize_by_invocation_texel
+ABI_CONST uint kNoTexels = 0;
 
 ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256; by group a multiple of kSpecRowLanes
 ABI_CONST uint kSpecCentred = 1;        // 1: layer normalization, 0: root mean square

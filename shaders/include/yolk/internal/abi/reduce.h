@@ -9,6 +9,8 @@ ABI_CONST uint kBindIn = 0;   // fp32 [outer, columns, inner]
 ABI_CONST uint kBindOut = 1;  // out, [outer, inner]: fp32, or u32 for argmax
 ABI_CONST uint kBindingCount = 2;
 ABI_CONST uint kUniformMask = 0;
+ABI_CONST uint kTexelMask = 1u << kBindIn;  // reduce_by_invocation_texel
+ABI_CONST uint kNoTexels = 0;
 
 ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256; by group a multiple of kSpecRowLanes
 ABI_CONST uint kSpecOperation = 1;      // one of the next

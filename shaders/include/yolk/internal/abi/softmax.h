@@ -9,6 +9,8 @@ ABI_CONST uint kBindIn = 0;   // fp32 [row_count, columns]
 ABI_CONST uint kBindOut = 1;  // out, fp32 [row_count, columns]
 ABI_CONST uint kBindingCount = 2;
 ABI_CONST uint kUniformMask = 0;
+ABI_CONST uint kTexelMask = 1u << kBindIn;  // softmax_by_invocation_texel
+ABI_CONST uint kNoTexels = 0;
 
 ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256; by group a multiple of kSpecRowLanes
 ABI_CONST uint kSpecLogarithm = 1;      // 1: log_softmax
