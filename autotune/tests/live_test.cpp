@@ -44,10 +44,10 @@ class TreacherousProblem final : public oracle::Problem {
     [[nodiscard]] Result<std::unique_ptr<oracle::PlannedProblem>> plan(
         const Device& device, const Configuration& configuration) const override {
         ++plans;
-        if (configuration == Configuration{0, 4, 32, 0}) return unsupported("Groups of 4 do not fit.");
-        if (configuration == Configuration{0, 8, 32, 0}) return Error{ErrorKind::Driver, "The driver fails.", -3};
-        return configuration == Configuration{0, 2, 32, 0} ? wrong_->plan(device, configuration)
-                                                           : right_->plan(device, configuration);
+        if (configuration == Configuration{0, 4, 32, 0, 0}) return unsupported("Groups of 4 do not fit.");
+        if (configuration == Configuration{0, 8, 32, 0, 0}) return Error{ErrorKind::Driver, "The driver fails.", -3};
+        return configuration == Configuration{0, 2, 32, 0, 0} ? wrong_->plan(device, configuration)
+                                                              : right_->plan(device, configuration);
     }
     [[nodiscard]] std::vector<oracle::ProblemBuffer> buffers() const override { return right_->buffers(); }
     [[nodiscard]] std::vector<oracle::Expected> expected() const override { return right_->expected(); }
@@ -106,18 +106,18 @@ YOLK_FOR_EACH_DEVICE(live);
 TEST_P(live, wrong_configurations_are_never_timed) {
     const TreacherousProblem problem;
     ASSERT_OK_AND_ASSIGN(const auto surface, LiveSurface::create(device(), dispatcher(), problem));
-    EXPECT_THAT(surface->candidates().size(), 19U);  // 9 per invocation, 10 by groups
+    EXPECT_THAT(surface->candidates().size(), 28U);  // 9 per invocation, each in two ways to its input, 10 by groups
     const auto run = [&](Configuration configuration) { return surface->run(*surface->find(configuration)); };
-    ASSERT_OK_AND_ASSIGN(const LiveMeasurement wrong, run({0, 2, 32, 0}));
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement wrong, run({0, 2, 32, 0, 0}));
     EXPECT_TRUE(wrong.milliseconds.empty());
     EXPECT_TRUE(wrong.quarantine);
     EXPECT_THAT(wrong.reason, AllOf(StartsWith("Wrong result: "), HasSubstr("out")));
-    ASSERT_OK_AND_ASSIGN(const LiveMeasurement refused, run({0, 4, 32, 0}));
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement refused, run({0, 4, 32, 0, 0}));
     EXPECT_TRUE(refused.milliseconds.empty());
     EXPECT_FALSE(refused.quarantine);
-    ASSERT_OK_AND_ASSIGN(const LiveMeasurement failing, run({0, 8, 32, 0}));
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement failing, run({0, 8, 32, 0, 0}));
     EXPECT_TRUE(failing.quarantine);
-    ASSERT_OK_AND_ASSIGN(const LiveMeasurement good, run({0, 1, 32, 0}));
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement good, run({0, 1, 32, 0, 0}));
     EXPECT_FALSE(good.milliseconds.empty());
     EXPECT_GT(good.milliseconds.front(), 0.0);
 }
@@ -125,13 +125,13 @@ TEST_P(live, wrong_configurations_are_never_timed) {
 TEST_P(live, a_search_writes_its_choice_and_what_must_not_run) {
     const TreacherousProblem problem;
     std::size_t told = 0;
-    TuneLiveOptions options{.tuner = {.strategy = "random", .budget = 20}};
+    TuneLiveOptions options{.tuner = {.strategy = "random", .budget = 30}};
     options.progress = [&told](const LiveProgress& progress) {
         EXPECT_EQ(progress.evaluations, ++told);
         return true;
     };
     ASSERT_OK_AND_ASSIGN(const TuneLiveOutcome outcome, tune(problem, options));
-    EXPECT_EQ(outcome.measured, 19U);
+    EXPECT_EQ(outcome.measured, 28U);
     EXPECT_EQ(outcome.rejected, 3U);
     ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
     ASSERT_OK_AND_ASSIGN(const auto choices, file.choices());
@@ -141,7 +141,7 @@ TEST_P(live, a_search_writes_its_choice_and_what_must_not_run) {
     ASSERT_OK_AND_ASSIGN(const auto quarantined, file.quarantined());
     EXPECT_THAT(quarantined, SizeIs(2));
     ASSERT_OK_AND_ASSIGN(const auto samples, file.samples(key()));
-    EXPECT_GE(samples.size(), 19U);
+    EXPECT_GE(samples.size(), 28U);
     // What is quarantined is not run again; what is known is not measured again, but for the heuristic.
     problem.plans = 0;
     options.progress = {};
@@ -149,7 +149,7 @@ TEST_P(live, a_search_writes_its_choice_and_what_must_not_run) {
     EXPECT_EQ(second.measured, 1U);
     options.again = true;
     ASSERT_OK_AND_ASSIGN(const TuneLiveOutcome again, tune(problem, options));
-    EXPECT_EQ(again.measured, 17U);
+    EXPECT_EQ(again.measured, 26U);
     EXPECT_EQ(again.rejected, 1U);
 }
 
@@ -302,7 +302,8 @@ TEST_P(live, what_a_dead_process_ran_is_quarantined) {
         << "{\"device\":" << Json(key().device.device).dump() << ",\"driver\":" << Json(key().device.driver).dump()
         << ",\"family\":\"reduce\",\"kernels\":\"" << key().kernels
         << "\",\"variant\":" << Json(key().shape.variant).dump() << ",\"extents\":" << Json(key().shape.extents).dump()
-        << ",\"configuration\":{\"row_per_invocation\":1,\"rows_per_workgroup\":1,\"lanes_per_row\":32,\"kept\":0}}";
+        << ",\"configuration\":{\"row_per_invocation\":1,\"rows_per_workgroup\":1,\"lanes_per_row\":32,\"kept\":0,"
+           "\"texel_input\":0}}";
     std::ofstream(journal_folder(table()) / "1-2") << "{\"device\":\"cut o";
     ASSERT_OK_AND_ASSIGN(const std::size_t count, recover_journals(file));
     EXPECT_EQ(count, 1U);
@@ -322,7 +323,8 @@ TEST_P(live, plans_take_the_choice_from_the_file) {
                                                            .configuration = {{"row_per_invocation", 1},
                                                                              {"rows_per_workgroup", 4},
                                                                              {"lanes_per_row", 32},
-                                                                             {"kept", 0}}},
+                                                                             {"kept", 0},
+                                                                             {"texel_input", 1}}},
                                                           std::nullopt));
         EXPECT_TRUE(written);
     }
@@ -330,7 +332,7 @@ TEST_P(live, plans_take_the_choice_from_the_file) {
     const auto answer = device().tuning_table()->find(space.space());
     device().set_tuning_table(nullptr);
     ASSERT_TRUE(answer);
-    EXPECT_EQ(answer->configuration, (Configuration{1, 4, 32, 0}));
+    EXPECT_EQ(answer->configuration, (Configuration{1, 4, 32, 0, 1}));
     EXPECT_EQ(load_tuning(device(), folder_ / "missing"), 0U);
     EXPECT_EQ(device().tuning_table(), nullptr);
 }
@@ -367,8 +369,8 @@ TEST_P(live, recordings_are_read_again) {
     for (const RecordingFormat format : {RecordingFormat::KernelTuner, RecordingFormat::T4}) {
         ASSERT_OK_AND_ASSIGN(const std::string text, recording_text(space, samples, device().info().name, format));
         ASSERT_OK_AND_ASSIGN(const RecordedSurface surface, RecordedSurface::parse(text, "the recording"));
-        EXPECT_EQ(surface.candidates().size(), 19U);
-        EXPECT_EQ(surface.valid_count(), 17U);
+        EXPECT_EQ(surface.candidates().size(), 28U);
+        EXPECT_EQ(surface.valid_count(), 26U);
         EXPECT_EQ(surface.device(), device().info().name);
         EXPECT_FALSE(surface.kernel().empty());
         if (format == RecordingFormat::T4) {

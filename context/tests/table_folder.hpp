@@ -45,14 +45,17 @@ inline TuningKey some_key(std::uint64_t extent = 512, std::string driver = "driv
             .kernels = kernel_hash("reduce")};
 }
 inline TuningChoice some_choice(const TuningKey& key, std::uint32_t rows, double milliseconds) {
-    return {
-        .key = key,
-        .configuration = {{"row_per_invocation", 1}, {"rows_per_workgroup", rows}, {"lanes_per_row", 32}, {"kept", 0}},
-        .milliseconds = milliseconds,
-        .heuristic_milliseconds = 2.0,
-        .plain_milliseconds = 3.0,
-        .spread = 0.01,
-        .evaluations = 7};
+    return {.key = key,
+            .configuration = {{"row_per_invocation", 1},
+                              {"rows_per_workgroup", rows},
+                              {"lanes_per_row", 32},
+                              {"kept", 0},
+                              {"texel_input", 0}},
+            .milliseconds = milliseconds,
+            .heuristic_milliseconds = 2.0,
+            .plain_milliseconds = 3.0,
+            .spread = 0.01,
+            .evaluations = 7};
 }
 
 }  // namespace yolk

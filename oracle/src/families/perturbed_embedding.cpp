@@ -121,30 +121,16 @@ struct PerturbedEmbeddingCase {
 };
 
 // Empty in each way, no table, ones, around a block of eight, primes; ranks around a block, up to 32; the mean, members
-// that begin with the second side of a pair; a sigma that the operand rule makes zero; whole vectors of four, one of two
-// that an invocation has.
+// that begin with the second side of a pair; a sigma that the operand rule makes zero; whole vectors of four, one of
+// two that an invocation has.
 constexpr auto kPerturbedEmbeddingCases = std::to_array<PerturbedEmbeddingCase>({
-    {0, 2, 3, 5, 1, false, 0, 0.1F},
-    {2, 0, 3, 5, 1, true, 0, 0.1F},
-    {2, 2, 3, 0, 1, true, 0, 0.1F},
-    {3, 2, 0, 5, 1, false, 0, 0.1F},
-    {1, 1, 1, 1, 1, true, 0, 0.1F},
-    {1, 1, 1, 1, 1, false, -1, 0.1F},
-    {5, 3, 7, 7, 1, false, -1, 0.2F},
-    {4, 5, 13, 8, 2, true, 2, 1.0F},
-    {3, 9, 5, 9, 3, false, 1, 0.1F},
-    {4, 7, 11, 12, 4, true, 3, 0.1F},
-    {2, 6, 9, 13, 7, false, 0, 0.1F},
-    {6, 2, 17, 31, 8, true, -1, 0.1F},
-    {3, 5, 6, 5, 9, false, 5, 0.1F},
-    {2, 3, 8, 17, 32, true, 0, 3.0F},
-    {67, 2, 5, 3, 1, false, 0, 0.1F},
-    {2, 5, 4, 6, 6, true, 0, 1e-13F},
-    {5, 3, 7, 7, 2, false, -1, 0.2F, false},
-    {4, 3, 9, 9, 5, true, 3, 0.2F, false},
-    {5, 3, 6, 12, 1, false, -1, 0.2F},
-    {4, 3, 9, 20, 2, true, 3, 0.2F, false},
-    {3, 4, 5, 4, 6, false, 1, 0.1F},
+    {0, 2, 3, 5, 1, false, 0, 0.1F},   {2, 0, 3, 5, 1, true, 0, 0.1F},          {2, 2, 3, 0, 1, true, 0, 0.1F},
+    {3, 2, 0, 5, 1, false, 0, 0.1F},   {1, 1, 1, 1, 1, true, 0, 0.1F},          {1, 1, 1, 1, 1, false, -1, 0.1F},
+    {5, 3, 7, 7, 1, false, -1, 0.2F},  {4, 5, 13, 8, 2, true, 2, 1.0F},         {3, 9, 5, 9, 3, false, 1, 0.1F},
+    {4, 7, 11, 12, 4, true, 3, 0.1F},  {2, 6, 9, 13, 7, false, 0, 0.1F},        {6, 2, 17, 31, 8, true, -1, 0.1F},
+    {3, 5, 6, 5, 9, false, 5, 0.1F},   {2, 3, 8, 17, 32, true, 0, 3.0F},        {67, 2, 5, 3, 1, false, 0, 0.1F},
+    {2, 5, 4, 6, 6, true, 0, 1e-13F},  {5, 3, 7, 7, 2, false, -1, 0.2F, false}, {4, 3, 9, 9, 5, true, 3, 0.2F, false},
+    {5, 3, 6, 12, 1, false, -1, 0.2F}, {4, 3, 9, 20, 2, true, 3, 0.2F, false},  {3, 4, 5, 4, 6, false, 1, 0.1F},
 });
 
 std::unique_ptr<Problem> embedding_problem(const PerturbedEmbeddingCase& c, std::uint64_t seed) {

@@ -39,8 +39,8 @@ struct ElementCode {
     auto operator<=>(const ElementCode&) const = default;
 };
 
-/// `library`: element_program, or element_program_quads for vectors of four elements, or one of the two whose inputs are
-/// texel buffers: of vectors, unless they are repeated. Error (BadInput): it lacks something: a function, a name.
+/// `library`: element_program, or element_program_quads for vectors of four elements, or one of the two whose inputs
+/// are texel buffers: of vectors, unless they are repeated. Error (BadInput): it lacks something: a function, a name.
 [[nodiscard]] Result<std::vector<std::uint32_t>> make_element_module(std::span<const std::uint32_t> library,
                                                                      const ElementCode& code);
 
