@@ -378,7 +378,7 @@ TEST_P(live, recordings_are_read_again) {
                         AllOf(HasSubstr("\"invalidity\": \"correctness\""), HasSubstr("\"invalidity\": \"runtime\"")));
         }
         EXPECT_EQ(surface.optimum(), 1.25);
-        EXPECT_EQ(surface.candidates().dimensions(), 4U);
+        EXPECT_EQ(surface.candidates().dimensions(), 5U);
         EXPECT_THAT(std::vector<double>(surface.costs().begin(), surface.costs().end()), Contains(1.0 + 64.0 + 1.0));
     }
     EXPECT_EQ(recording_format("a/b.t4.json"), RecordingFormat::T4);

@@ -237,7 +237,7 @@ TEST(matrix_units, loops_and_outputs) {
         EXPECT_TRUE(expect_error(cooperative_chunk(60, info, desc, config), ErrorKind::Unsupported, "on matrix units"));
     }
     MatmulDesc written = desc;
-    written.out = {.offset = 4, .stride = 68, .batch_stride = 0};
+    written.out = {.offset = 4, .stride = 68, .batch_stride = 0, .inner_stride = 0};
     EXPECT_TRUE(writes_out_directly(written));
     written.out.offset = 2;
     EXPECT_FALSE(writes_out_directly(written));

@@ -3,8 +3,8 @@
 // the integers of domains A and B, regenerated here; the mean (member -1) gets W[id]. An id not below table_rows gives a
 // row of zeros and is counted into status[0]. Layout, bindings, constants: yolk/internal/abi/perturbed_embedding.h. No scratch.
 // Work: one invocation makes STEP_K neighbouring columns of a row of both sides of a pair, with one draw of B (and of A,
-// where the ids are shared); at ranks that give it four columns or more it reads and writes vectors of four where rows
-// are whole ones. No subgroup assumption, no shared memory.
+// where the ids are shared); at ranks that give it four columns or more it writes vectors of four where rows are whole
+// ones. No subgroup assumption, no shared memory.
 // Exactness: class P by the operand rule: W, the scale and t are zero or at least 2^-40, noise is an integer, so products
 // and sums are multiples of 2^-63. rho ascending; rho past the last add zeros. The count is a sum of integers.
 // Loops (after unrolling): RANK / 8 iterations, rounded up.
@@ -21,18 +21,19 @@ layout(constant_id = kSpecSharedIds) const uint SHARED_IDS = 0;
 layout(constant_id = kSpecVectors) const uint VECTORS = 0;
 
 layout(push_constant, scalar) uniform PushConstants { Params params; };
-// One buffer each, element by element and four at a time.
-layout(set = 0, binding = kBindTable, scalar) readonly buffer Table { float values[]; } table_;
-layout(set = 0, binding = kBindTable, scalar) readonly buffer Table4 { vec4 values[]; } table4_;
+layout(set = 0, binding = kBindTable, scalar) readonly restrict buffer Table { float values[]; } table_;
 layout(set = 0, binding = kBindIds, scalar) readonly restrict buffer Ids { uint values[]; } ids_;
+// One buffer, element by element and four at a time.
 layout(set = 0, binding = kBindOut, scalar) writeonly buffer Out { float values[]; } out_;
 layout(set = 0, binding = kBindOut, scalar) writeonly buffer Out4 { vec4 values[]; } out4_;
 layout(set = 0, binding = kBindStatus, scalar) restrict buffer Status { uint out_of_range; } status_;
 #include "perturbed_linear.glsl"
 
-const bool IN_FOURS = VECTORS == 1u && STEP_K % 4u == 0u;
+#define IN_FOURS (VECTORS == 1u && STEP_K % 4u == 0u)
 float sums[MEMBERS_OF_PAIR * STEP_K];  // [side, column]
 uint ids[MEMBERS_OF_PAIR];
+// The remainder is for compilers: where an invocation has fewer columns than four, what asks for more is left out.
+uint sum_at(uint side, uint q) { return side * STEP_K + q % STEP_K; }
 
 bool is_member(int m) { return m >= 0 && m < int(params.members); }
 
@@ -45,21 +46,11 @@ void begin(int first_m, uint row, uint column) {
         uint id = ids_.values[list + row];
         ids[side] = id;
         if (exists && column == 0u && id >= params.table_rows) atomicAdd(status_.out_of_range, 1u);
-        if (IN_FOURS) {
-            [[unroll]] for (uint q = 0u; q < STEP_K; q += 4u) {
-                vec4 four = vec4(0.0);
-                if (id < params.table_rows)
-                    four = table4_.values[(id * params.columns + min(column + q, params.columns - 4u)) / 4u];
-                [[unroll]] for (uint c = 0u; c < 4u; ++c)
-                    sums[side * STEP_K + (q + c) % STEP_K] = exact_flush_operand(four[c]);
-            }
-        } else {
-            [[unroll]] for (uint q = 0u; q < STEP_K; ++q) {
-                float value = 0.0;
-                if (id < params.table_rows)
-                    value = table_.values[id * params.columns + min(column + q, params.columns - 1u)];
-                sums[side * STEP_K + q] = exact_flush_operand(value);
-            }
+        [[unroll]] for (uint q = 0u; q < STEP_K; ++q) {
+            float value = 0.0;
+            if (id < params.table_rows)
+                value = table_.values[id * params.columns + min(column + q, params.columns - 1u)];
+            sums[side * STEP_K + q] = exact_flush_operand(value);
         }
     }
 }
@@ -102,10 +93,10 @@ void main() {
             bool is_row = ids[side] < params.table_rows;
             if (IN_FOURS) {
                 [[unroll]] for (uint q = 0u; q < STEP_K; q += 4u) {
-                    vec4 four;
-                    [[unroll]] for (uint c = 0u; c < 4u; ++c)
-                        four[c] = mix(0.0, sums[side * STEP_K + (q + c) % STEP_K], is_row);
-                    if (column + q < params.columns) out4_.values[(start + q) / 4u] = four;
+                    vec4 four = vec4(sums[sum_at(side, q)], sums[sum_at(side, q + 1u)], sums[sum_at(side, q + 2u)],
+                                     sums[sum_at(side, q + 3u)]);
+                    if (column + q < params.columns)
+                        out4_.values[(start + q) / 4u] = mix(vec4(0.0), four, bvec4(is_row));
                 }
             } else {
                 [[unroll]] for (uint q = 0u; q < STEP_K; ++q) {

@@ -196,7 +196,8 @@ bool shares_among_subgroups(const KernelModule& kernel) {
 TEST(reflection, nothing_above_the_floor_but_what_is_declared) {
     for (const Subject& subject : subjects()) {
         Above above = above_the_floor(subject.kernel->needs);
-        if (subject.kernel->texel_mask != 0) above.capabilities.push_back(kSpirvCapabilitySampledBuffer);
+        if ((subject.kernel->texel_mask | subject.kernel->texel4_mask) != 0)
+            above.capabilities.push_back(kSpirvCapabilitySampledBuffer);
         if (shares_among_subgroups(*subject.kernel)) above.capabilities.push_back(kSpirvCapabilityGroupNonUniform);
         EXPECT_THAT(subject.module.capabilities, UnorderedElementsAreArray(above.capabilities)) << subject.kernel->name;
         EXPECT_THAT(subject.module.extensions, UnorderedElementsAreArray(above.extensions)) << subject.kernel->name;
