@@ -72,7 +72,7 @@ inline std::vector<std::uint32_t> bits_of(const Value& value) {
     return bits;
 }
 
-/// Of parameters v [6], w [12] and one [1].
+/// Graphs of the parameters v [6], w [12] and one [1].
 class DrawnGraphs : public ::yolk::testing::DeviceTest {
    protected:
     [[nodiscard]] Result<PopulationOutputs> outputs(

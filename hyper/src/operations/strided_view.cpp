@@ -64,7 +64,7 @@ std::optional<StridedView> permuted(const Equation& equation, const StridedView&
     return result;
 }
 
-/// Every `step`th of so many of a dimension, from `start` on.
+/// A part of a dimension: `extent` indices, from `start` on, `step` apart.
 struct Cut {
     std::uint64_t start = 0, step = 1, extent = 1;
 };

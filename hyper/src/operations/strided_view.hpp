@@ -30,16 +30,16 @@ struct StridedView {
 
 /// A tensor's own elements.
 [[nodiscard]] StridedView dense_view(const Shape& shape);
-/// The same in as few runs as say it; none of one element.
+/// The same places in the fewest runs, without runs of one element.
 [[nodiscard]] StridedRuns joined(const StridedRuns& runs);
-/// Of a concat's part: where its elements are in the whole. `start`: along the dimension.
+/// Where a part's elements lie in the concat's result. The part begins at `start` along the dimension.
 [[nodiscard]] StridedView part_of(const Shape& whole, std::size_t dimension, std::uint64_t start, std::uint64_t extent);
 /// What a permute, slice, reshape or split makes of a view, for each of its results. Nothing for other equations, and
 /// where elements do not lie in runs then.
 [[nodiscard]] std::optional<std::vector<StridedView>> moved(const Equation& equation, const StridedView& view,
                                                             const std::vector<Shape>& results);
-/// Of a view that has each element of its tensor once, in a result whose elements lie as `in` says, a run for each of
-/// its dimensions: where the tensor's elements lie. Nothing where it has not.
+/// The way back: where the tensor's elements lie if the elements of the view lie as `in` says, in one run along each
+/// dimension. Nothing if the view does not have each element of the tensor once.
 [[nodiscard]] std::optional<StridedView> inverse(const StridedView& view, const Shape& tensor, const StridedView& in);
 
 }  // namespace yolk::hyper

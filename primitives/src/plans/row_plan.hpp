@@ -31,7 +31,7 @@ namespace yolk {
 /// The same for softmax: rows are kept unless they are long.
 [[nodiscard]] RowConfig heuristic_kept_config(const DeviceInfo& info, std::uint64_t rows, std::uint32_t columns);
 
-/// Whether an input of so many elements may be a texel buffer. An error where the configuration wants that in vain.
+/// An error if the configuration wants a texel buffer, and the device's do not hold the input's elements.
 [[nodiscard]] Result<void> check_texel_input(const DeviceInfo& info, std::uint64_t elements, const RowConfig& config);
 
 /// The words of shared memory in which a workgroup keeps its rows; 0: it does not.
@@ -95,7 +95,7 @@ RowConfig heuristic_rows(const DeviceInfo& info, const Desc& desc) {
         info.kind == DeviceKind::Cpu && check_texel_input(info, rows_of(desc) * desc.columns, texels);
     return is_better ? texels : config;
 }
-/// Of an operation's three kernels.
+/// Chooses among the three kernels of an operation.
 template <class Kernel>
 const Kernel& row_kernel(const RowConfig& config, const Kernel& by_group, const Kernel& by_invocation,
                          const Kernel& by_invocation_texel) noexcept {

@@ -134,7 +134,7 @@ std::vector<Knob<ElementProgramConfig>> program_knobs(const DeviceInfo& /*info*/
 
 bool may_take_quads(const ElementProgramDesc& desc) { return element_layout(desc).extents.back() % kQuad == 0; }
 
-/// Of the largest input's texel buffer; repeated ones have a word in each texel.
+/// The texels that the largest input takes. A repeated input has one word in each texel.
 std::uint64_t most_texels(const ElementProgramDesc& desc, std::uint32_t width) {
     const std::vector<ElementCode::Input> inputs = element_layout(desc).code.inputs;
     std::uint64_t most = 0;
