@@ -84,6 +84,58 @@ class Logs(unittest.TestCase):
             self.assertFalse(row["held"])
 
 
+class Outcomes(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        endurance.ROOT = root = pathlib.Path(self.folder.name)
+        (root / "a").write_text("a")
+        self.git("init", "-q"), self.git("add", "a"), self.git("commit", "-q", "-m", "a")
+        self.options = types.SimpleNamespace(out=root / ".git", soak_minutes=1.0, faults=8, mutations=9, again=False)
+        outcome = endurance.Outcome(self.options)
+        outcome.add("soak-x", [endurance.row("soak", "x", 1, True, 1.0)])
+        outcome.add("soak-y", [endurance.row("soak", "y", 1, True, 1.0), endurance.row("soak", "z", 1, False, 1.0)])
+
+    def git(self, *arguments):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments], cwd=self.folder.name, check=True)
+
+    def kept(self):
+        return set(endurance.Outcome(self.options).jobs)
+
+    def test_what_held_is_kept(self):
+        self.assertEqual(self.kept(), {"soak-x"})
+
+    def test_other_counts_and_again_begin_anew(self):
+        self.options.again = True
+        self.assertEqual(self.kept(), set())
+        self.options.again, self.options.faults = False, 7
+        self.assertEqual(self.kept(), set())
+
+    def test_other_sources_begin_anew(self):
+        (endurance.ROOT / "a").write_text("b")
+        self.assertEqual(self.kept(), set())
+        self.git("commit", "-q", "-a", "-m", "b")
+        self.assertEqual(self.kept(), set())
+
+    def test_a_damaged_outcome_begins_anew(self):
+        for text in ("", "[]", "{}", "{\"jobs\": 1}", "\\xff"):
+            (self.options.out / "outcome.json").write_text(text)
+            self.assertEqual(self.kept(), set(), text)
+
+    def test_jobs_run_and_are_kept(self):
+        ran = []
+
+        def job(options, name, *_, **more):
+            ran.append((name, more))
+            return [endurance.row("faults", name, 1, True, 1.0)]
+
+        self.options.jobs = 2
+        outcome = endurance.Outcome(self.options)
+        endurance.run_all(self.options, {"faults-a": (job, "a"), "faults-b": (job, "b", 1)}, outcome)
+        self.assertEqual(sorted(name for name, _ in ran), ["a", "b"])
+        self.assertEqual(self.kept(), {"soak-x", "faults-a", "faults-b"})
+
+
 class Command(unittest.TestCase):
     def run_tool(self, *arguments):
         return subprocess.run([ROOT / "tools/endurance", *arguments], capture_output=True, text=True, timeout=60)
