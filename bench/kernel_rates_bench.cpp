@@ -17,7 +17,6 @@
 #include "yolk/cumulative_sum.hpp"
 #include "yolk/elementwise.hpp"
 #include "yolk/internal/core/philox.hpp"
-#include "yolk/internal/primitives/element_program.hpp"
 #include "yolk/normalize.hpp"
 #include "yolk/rearrange.hpp"
 #include "yolk/softmax.hpp"
@@ -92,7 +91,7 @@ using HostChain = void (*)(Rows, std::span<const float>, std::span<const float>,
 /// Steps on x and scale, of the rows' size, and bias, a row: values 0, 1 and 2; the steps' results follow. A step that
 /// takes the bias takes it last.
 struct Chain {
-    std::vector<ElementStep> steps;
+    std::vector<ElementwiseStep> steps;
     HostChain by_host;
 };
 Chain short_chain() {
@@ -121,12 +120,16 @@ Result<void> make_chain_data(Contest& contest, BenchDevice& on, Rows rows, HostC
     return {};
 }
 
+std::vector<std::uint32_t> extents_of(Rows rows) {
+    return {static_cast<std::uint32_t>(rows.count), static_cast<std::uint32_t>(rows.columns)};
+}
+
 /// A kernel for each step. The last one's result goes to the output, those before to buffers of their own.
 Result<void> make_steps(Contest& contest, BenchDevice& on, Rows rows, const Chain& chain) {
     YOLK_TRY_VOID(make_chain_data(contest, on, rows, chain.by_host));
     std::vector<BufferView> values{contest.view(0), contest.view(1), contest.view(2)};
     std::vector<BoundElementwise> steps;
-    for (const ElementStep& step : chain.steps) {
+    for (const ElementwiseStep& step : chain.steps) {
         if (&step == &chain.steps.back()) {
             values.push_back(contest.view(3));
         } else {
@@ -135,16 +138,13 @@ Result<void> make_steps(Contest& contest, BenchDevice& on, Rows rows, const Chai
             contest.scratch.push_back(std::move(between));
             values.push_back(contest.scratch.back());
         }
-        const bool is_binary_step = step.operands.size() == 2;
-        const ElementwiseDesc desc{
-            .operation = *step.operation,
-            .rows = static_cast<std::uint32_t>(rows.count),
-            .columns = static_cast<std::uint32_t>(rows.columns),
-            .second = is_binary_step && step.operands[1] == 2 ? SecondOperand::Row : SecondOperand::Full};
-        YOLK_TRY(BoundElementwise made, bound(contest, on, desc,
-                                              {.first = values[step.operands[0]],
-                                               .second = is_binary_step ? values[step.operands[1]] : BufferView{},
-                                               .out = values.back()}));
+        ElementwiseDesc desc = one_step(step.operation, extents_of(rows));
+        std::vector<BufferView> inputs;
+        for (std::size_t i = 0; i < step.operands.size(); ++i) {
+            inputs.push_back(values[step.operands[i]]);
+            if (step.operands[i] == 2) desc.inputs[i] = 2;  // one row for all
+        }
+        YOLK_TRY(BoundElementwise made, bound(contest, on, desc, {.inputs = inputs, .out = values.back()}));
         steps.push_back(std::move(made));
     }
     contest.record = [all = std::make_shared<std::vector<BoundElementwise>>(std::move(steps))](Recorder& recorder) {
@@ -159,10 +159,7 @@ Result<void> make_steps(Contest& contest, BenchDevice& on, Rows rows, const Chai
 /// One kernel for all steps.
 Result<void> make_program(Contest& contest, BenchDevice& on, Rows rows, const Chain& chain) {
     YOLK_TRY_VOID(make_chain_data(contest, on, rows, chain.by_host));
-    const ElementProgramDesc desc{
-        .extents = {static_cast<std::uint32_t>(rows.count), static_cast<std::uint32_t>(rows.columns)},
-        .inputs = {3, 3, 2},
-        .steps = chain.steps};
+    const ElementwiseDesc desc{.extents = extents_of(rows), .inputs = {3, 3, 2}, .steps = chain.steps};
     const std::vector<BufferView> inputs{contest.view(0), contest.view(1), contest.view(2)};
     return record_one(contest, on, desc, {.inputs = inputs, .out = contest.view(3)});
 }
@@ -203,14 +200,11 @@ Result<void> make_masked(Contest& contest, BenchDevice& on, Rows rows) {
     }
     const std::size_t count = rows.count * rows.columns;
     YOLK_TRY_VOID(make_buffers(contest, on, {mask, drawn(count, 0), Floats(rows.columns, kMasked)}, count));
-    YOLK_TRY_VOID(record_one(
-        contest, on,
-        WhereDesc{.members = static_cast<std::uint32_t>(rows.count / kWidth),
-                  .rows = kWidth,
-                  .columns = static_cast<std::uint32_t>(rows.columns),
-                  .condition = SecondOperand::Shared,
-                  .second = SecondOperand::Row},
-        {.condition = contest.view(0), .first = contest.view(1), .second = contest.view(2), .out = contest.view(3)}));
+    ElementwiseDesc desc = one_step(ElementwiseOperation::Where, {static_cast<std::uint32_t>(rows.count / kWidth),
+                                                                  kWidth, static_cast<std::uint32_t>(rows.columns)});
+    desc.inputs = {6, 7, 4};
+    const std::vector<BufferView> inputs{contest.view(0), contest.view(1), contest.view(2)};
+    YOLK_TRY_VOID(record_one(contest, on, desc, {.inputs = inputs, .out = contest.view(3)}));
     contest.run_host = [&contest, rows] {
         host::masked(rows, kWidth, contest.inputs[0], contest.inputs[1], kMasked, contest.out);
     };

@@ -2,6 +2,7 @@
 #include "06_kfac_device.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -38,7 +39,7 @@ struct DeviceKfac::Impl {
     explicit Impl(const yolk::Context& of) : context(of) {}
     yolk::Context context;
     // Buffers first: what is bound to them goes before they do.
-    Buffer inputs, minus_targets, hidden, slope, out_derivatives, hidden_derivatives, squares, loss, readback, scratch;
+    Buffer inputs, minus_targets, hidden, out_derivatives, hidden_derivatives, squares, loss, readback, scratch;
     Buffer state, statuses, kfac_scratch;
     /// A layer and its gradient.
     struct Layer {
@@ -50,7 +51,7 @@ struct DeviceKfac::Impl {
     Layer first{kHidden, kIn1}, second{kOut, kHidden1};
     yolk::BoundNoise sample;
     yolk::BoundMatmul to_hidden, to_out, back;
-    yolk::BoundElementwise square_hidden, to_slope, through, square_out;
+    yolk::BoundElementwise through, square_out;
     yolk::BoundReduce sum;
     BoundKfac steps;  // of both layers
     std::optional<yolk::Recorder> recorder;
@@ -73,7 +74,6 @@ Result<void> DeviceKfac::Impl::create_buffers() {
     YOLK_TRY(inputs, context.allocate<float>(kExamples * kIn1, "inputs"));
     YOLK_TRY(minus_targets, context.allocate<float>(kOuts, "minus targets"));
     YOLK_TRY(hidden, context.allocate<float>(kExamples * kHidden1, "hidden units"));
-    YOLK_TRY(slope, context.allocate<float>(kExamples * kHidden1, "slope of the hidden units"));
     YOLK_TRY(out_derivatives, context.allocate<float>(2 * kOuts, "derivatives by the outputs"));
     YOLK_TRY(hidden_derivatives, context.allocate<float>(2 * kExamples * kHidden1, "derivatives by the hidden units"));
     YOLK_TRY(squares, context.allocate<float>(kOuts, "squared errors"));
@@ -125,22 +125,20 @@ Result<void> DeviceKfac::Impl::bind_passes() {
     // The errors and the sampled derivatives take the way back together.
     YOLK_TRY(back, product({.m = 2 * kExamples, .n = kHidden1, .k = kOut, .determinism = Determinism::Exact},
                            {.a = out_derivatives, .b = second.weights, .out = hidden_derivatives}));
-    // The slope of tanh, 1 - h^2: zero for the unit that is always 1.
-    YOLK_TRY(square_hidden, elementwise({.operation = Operation::Multiply, .rows = kExamples, .columns = kHidden1},
-                                        {.first = hidden, .second = hidden, .out = slope}));
+    // Both times the slope of tanh, 1 - h^2: zero for the unit that is always 1. Values 0 and 1 are the inputs, of
+    // which the second one lacks the first dimension; 2 is the number; 3 and so on are the steps.
+    const std::array<BufferView, 2> derivatives_and_units{hidden_derivatives, hidden};
     YOLK_TRY(
-        to_slope,
+        through,
         elementwise(
-            {.operation = Operation::ScaleShift, .rows = kExamples, .columns = kHidden1, .scale = -1.0F, .shift = 1.0F},
-            {.first = slope, .out = slope}));
-    YOLK_TRY(through, elementwise({.operation = Operation::Multiply,
-                                   .members = 2,
-                                   .rows = kExamples,
-                                   .columns = kHidden1,
-                                   .second = yolk::SecondOperand::Shared},
-                                  {.first = hidden_derivatives, .second = slope, .out = hidden_derivatives}));
-    YOLK_TRY(square_out, elementwise({.operation = Operation::Multiply, .rows = kExamples, .columns = kOut},
-                                     {.first = errors, .second = errors, .out = squares}));
+            {.extents = {2, kExamples, kHidden1},
+             .inputs = {0b111, 0b110},
+             .numbers = {1.0F},
+             .steps = {{Operation::Multiply, {1, 1}}, {Operation::Subtract, {2, 3}}, {Operation::Multiply, {0, 4}}}},
+            {.inputs = derivatives_and_units, .out = hidden_derivatives}));
+    const std::array<BufferView, 1> all_errors{errors};
+    YOLK_TRY(square_out, elementwise({.extents = {kOuts}, .inputs = {1}, .steps = {{Operation::Multiply, {0, 0}}}},
+                                     {.inputs = all_errors, .out = squares}));
     YOLK_TRY(const yolk::ReducePlan sum_plan, yolk::plan_reduce(context.device(), {.outer = 1, .columns = kOuts}));
     YOLK_TRY(sum, bind(sum_plan, yolk::ReduceViews{.in = squares, .out = loss}));
     // For squared errors the model's own distribution of targets is a Gaussian of unit variance about its outputs.
@@ -216,10 +214,8 @@ void DeviceKfac::Impl::record_passes(std::uint32_t step) noexcept {
     to_hidden.record(*recorder);
     recorder->barrier(Barrier::ComputeToCompute);
     to_out.record(*recorder);
-    square_hidden.record(*recorder);
     recorder->barrier(Barrier::ComputeToCompute);
     back.record(*recorder);
-    to_slope.record(*recorder);
     square_out.record(*recorder);
     recorder->barrier(Barrier::ComputeToCompute);
     through.record(*recorder);

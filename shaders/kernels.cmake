@@ -107,18 +107,6 @@ yolk_kernel(fitness_sort_scatter_by_group FAMILY fitness SOURCE fitness/fitness_
 yolk_kernel(fitness_weights_i8 FAMILY fitness SOURCE fitness/fitness_weights_i8.comp)
 yolk_kernel(fitness_weights_f32 FAMILY fitness SOURCE fitness/fitness_weights_f32.comp)
 yolk_kernel(fitness_finish FAMILY fitness SOURCE fitness/fitness_finish.comp)
-yolk_kernel(elementwise_unary FAMILY elementwise SOURCE elementwise/elementwise.comp)
-yolk_kernel(elementwise_unary_quads FAMILY elementwise SOURCE elementwise/elementwise.comp DEFINES ELEMENTWISE_QUADS=1)
-yolk_kernel(elementwise_binary FAMILY elementwise SOURCE elementwise/elementwise.comp DEFINES ELEMENTWISE_BINARY=1)
-yolk_kernel(elementwise_binary_quads FAMILY elementwise SOURCE elementwise/elementwise.comp
-  DEFINES ELEMENTWISE_BINARY=1 ELEMENTWISE_QUADS=1)
-yolk_kernel(elementwise_unary_long FAMILY elementwise SOURCE elementwise/elementwise.comp DEFINES ELEMENTWISE_LONG=1)
-yolk_kernel(elementwise_unary_long_quads FAMILY elementwise SOURCE elementwise/elementwise.comp
-  DEFINES ELEMENTWISE_LONG=1 ELEMENTWISE_QUADS=1)
-yolk_kernel(elementwise_binary_long FAMILY elementwise SOURCE elementwise/elementwise.comp
-  DEFINES ELEMENTWISE_LONG=1 ELEMENTWISE_BINARY=1)
-yolk_kernel(elementwise_binary_long_quads FAMILY elementwise SOURCE elementwise/elementwise.comp
-  DEFINES ELEMENTWISE_LONG=1 ELEMENTWISE_BINARY=1 ELEMENTWISE_QUADS=1)
 yolk_kernel(convert_narrow FAMILY convert SOURCE convert/convert.comp DEFINES CONVERT_NARROW=1)
 yolk_kernel(convert_widen FAMILY convert SOURCE convert/convert.comp)
 yolk_kernel(concat FAMILY concat SOURCE concat/concat.comp)
@@ -266,18 +254,15 @@ yolk_kernel(rearrange_quads FAMILY rearrange SOURCE rearrange/rearrange.comp DEF
 yolk_kernel(rearrange_apart FAMILY rearrange SOURCE rearrange/rearrange.comp DEFINES REARRANGE_APART=1)
 yolk_kernel(rearrange_tiles FAMILY rearrange SOURCE rearrange/rearrange_tiles.comp)
 yolk_kernel(rearrange_tiles_staged FAMILY rearrange SOURCE rearrange/rearrange_tiles.comp DEFINES REARRANGE_STAGED=1)
-yolk_kernel(where FAMILY where SOURCE where/where.comp)
-yolk_kernel(where_quads FAMILY where SOURCE where/where.comp DEFINES WHERE_QUADS=1)
 yolk_kernel(cumulative_sum_by_group FAMILY cumulative_sum SOURCE cumulative_sum/cumulative_sum.comp)
 yolk_kernel(cumulative_sum_by_invocation FAMILY cumulative_sum SOURCE cumulative_sum/cumulative_sum.comp DEFINES SUM_BY_INVOCATION=1)
 yolk_kernel(cumulative_sum_add FAMILY cumulative_sum SOURCE cumulative_sum/cumulative_add.comp)
-yolk_kernel(element_program FAMILY element_program SOURCE element_program/element_program.comp)
-yolk_kernel(element_program_quads FAMILY element_program SOURCE element_program/element_program.comp
-            DEFINES ELEMENT_PROGRAM_QUADS=1)
-yolk_kernel(element_program_texel FAMILY element_program SOURCE element_program/element_program.comp
-  TEXEL_MASKS kTexelMask kNoTexels DEFINES ELEMENT_PROGRAM_TEXEL=1)
-yolk_kernel(element_program_quads_texel FAMILY element_program SOURCE element_program/element_program.comp
-  TEXEL_MASKS kNoTexels kTexelMask DEFINES ELEMENT_PROGRAM_QUADS=1 ELEMENT_PROGRAM_TEXEL=1)
+yolk_kernel(elementwise FAMILY elementwise SOURCE elementwise/elementwise.comp)
+yolk_kernel(elementwise_quads FAMILY elementwise SOURCE elementwise/elementwise.comp DEFINES ELEMENTWISE_QUADS=1)
+yolk_kernel(elementwise_texel FAMILY elementwise SOURCE elementwise/elementwise.comp
+  TEXEL_MASKS kTexelMask kNoTexels DEFINES ELEMENTWISE_TEXEL=1)
+yolk_kernel(elementwise_quads_texel FAMILY elementwise SOURCE elementwise/elementwise.comp
+  TEXEL_MASKS kNoTexels kTexelMask DEFINES ELEMENTWISE_QUADS=1 ELEMENTWISE_TEXEL=1)
 yolk_kernel(byte_model_prepare FAMILY byte_model SOURCE byte_model/byte_model_prepare.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/byte_model)
 yolk_kernel(byte_model FAMILY byte_model UNROLLED SOURCE byte_model/byte_model.comp

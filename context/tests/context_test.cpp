@@ -30,17 +30,22 @@ using ::yolk::testing::expect_error;
 using ::yolk::testing::Variable;
 
 constexpr std::uint32_t kContextValues = 1000;
-constexpr ElementwiseDesc kContextDoubling{
-    .operation = ElementwiseOperation::ScaleShift, .rows = 1, .columns = kContextValues, .scale = 2};
+const ElementwiseDesc& context_doubling() {
+    static const ElementwiseDesc kDesc{.extents = {kContextValues},
+                                       .inputs = {1},
+                                       .numbers = {2.0F},
+                                       .steps = {{ElementwiseOperation::Multiply, {0, 1}}}};
+    return kDesc;
+}
 
 /// Of the device `context`'s plans choose by default, and another one that its space allows.
 struct ContextConfigurations {
     Configuration heuristic, other;
 };
 ContextConfigurations context_configurations(const Device& device) {
-    const auto space = space_of(device.usable_info(), kContextDoubling);
-    ContextConfigurations found{.heuristic = space.configuration(
-                                    operation_of<ElementwiseDesc>().heuristic(device.usable_info(), kContextDoubling)),
+    const auto space = space_of(device.usable_info(), context_doubling());
+    ContextConfigurations found{.heuristic = space.configuration(operation_of<ElementwiseDesc>().heuristic(
+                                    device.usable_info(), context_doubling())),
                                 .other = {}};
     for (const Configuration& configuration : space.space().all()) {
         if (configuration != found.heuristic) found.other = configuration;
@@ -49,8 +54,8 @@ ContextConfigurations context_configurations(const Device& device) {
 }
 
 Result<Configuration> context_planned(const Context& context) {
-    YOLK_TRY(const ElementwisePlan plan, plan_elementwise(context.device(), kContextDoubling));
-    return space_of(context.device().usable_info(), kContextDoubling).configuration(plan.config());
+    YOLK_TRY(const ElementwisePlan plan, plan_elementwise(context.device(), context_doubling()));
+    return space_of(context.device().usable_info(), context_doubling()).configuration(plan.config());
 }
 
 /// Caches and tables of the test's own, on the validated instance.
@@ -69,7 +74,7 @@ class context : public ::yolk::testing::DeviceTest {
         return Context::create(::yolk::testing::instance(), options);
     }
     [[nodiscard]] Result<void> write_table(const Configuration& configuration) const {
-        const TuningSpace space = space_of(device().usable_info(), kContextDoubling).space();
+        const TuningSpace space = space_of(device().usable_info(), context_doubling()).space();
         YOLK_TRY(const TuningFile file, TuningFile::open(table()));
         YOLK_TRY_VOID(file.put({.key = tuning_key(device().info(), space),
                                 .configuration = stored_configuration(space, configuration),
@@ -98,8 +103,9 @@ TEST_P(context, uploads_runs_and_downloads) {
         ASSERT_OK_AND_ASSIGN(const Buffer in, opened.upload(values, "in"));
         ASSERT_OK_AND_ASSIGN(const Buffer out, opened.allocate<float>(kContextValues, "out"));
         ASSERT_OK_AND_ASSIGN(const Buffer sum, opened.allocate<float>(1, "sum"));
-        ASSERT_OK_AND_ASSIGN(const ElementwisePlan twice, plan_elementwise(opened.device(), kContextDoubling));
-        ASSERT_OK_AND_ASSIGN(const BoundElementwise doubled, twice.bind({.first = in, .out = out}));
+        ASSERT_OK_AND_ASSIGN(const ElementwisePlan twice, plan_elementwise(opened.device(), context_doubling()));
+        ASSERT_OK_AND_ASSIGN(const BoundElementwise doubled,
+                             twice.bind({.inputs = std::array<BufferView, 1>{in}, .out = out}));
         ASSERT_OK_AND_ASSIGN(const ReducePlan adds,
                              plan_reduce(opened.device(), {.outer = 1, .columns = kContextValues}));
         ASSERT_OK_AND_ASSIGN(const Buffer scratch, opened.scratch(adds.scratch()));
@@ -203,8 +209,8 @@ TEST_P(context, may_be_used_by_several_threads) {
     const auto work = [&opened](float value) -> Result<std::vector<float>> {
         YOLK_TRY(const Buffer in, opened.upload(std::vector<float>(kContextValues, value), "in"));
         YOLK_TRY(const Buffer out, opened.allocate<float>(kContextValues, "out"));
-        YOLK_TRY(const ElementwisePlan plan, plan_elementwise(opened.device(), kContextDoubling));
-        YOLK_TRY(const BoundElementwise bound, plan.bind({.first = in, .out = out}));
+        YOLK_TRY(const ElementwisePlan plan, plan_elementwise(opened.device(), context_doubling()));
+        YOLK_TRY(const BoundElementwise bound, plan.bind({.inputs = std::array<BufferView, 1>{in}, .out = out}));
         for (int round = 0; round < 5; ++round) YOLK_TRY_VOID(opened.run(bound));
         return opened.download<float>(out);
     };

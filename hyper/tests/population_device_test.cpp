@@ -44,11 +44,10 @@ std::vector<float> twin_of(const ParameterSet& set, std::span<const float> x, st
     auto hidden = reference::twin_result<float>(first, {w("w1"), x}, kDeviceNoise, member);
     const PerturbedVectorDesc vector{.members = 1, .element_count = 5, .parameter = ParameterId(1)};
     const auto bias = reference::twin_result<float>(vector, {w("b1")}, kDeviceNoise, member);
-    ElementwiseDesc then{
-        .operation = ElementwiseOperation::Add, .rows = rows, .columns = 5, .second = SecondOperand::Row};
+    const ElementwiseDesc then{.extents = {rows, 5},
+                               .inputs = {3, 2},
+                               .steps = {{ElementwiseOperation::Add, {0, 1}}, {ElementwiseOperation::Tanh, {2}}}};
     reference::twin_of(then, {hidden, bias, hidden});
-    then.operation = ElementwiseOperation::Tanh;
-    reference::twin_of(then, {hidden, {}, hidden});
     const PerturbedLinearDesc last{
         .members = 1, .rows = rows, .in = 5, .out = 3, .rank = rank, .parameter = ParameterId(2)};
     return reference::twin_result<float>(last, {w("w2"), hidden}, kDeviceNoise, member);

@@ -63,8 +63,7 @@ class population_fusion : public ::yolk::testing::DeviceTest {
                                          .transposed = transposed};
         const auto sums =
             reference::twin_result<float>(linear, {set.find("w1")->values.values(), x}, kFusionNoise, member);
-        const ElementwiseDesc then{.operation = after, .rows = kFusionRows, .columns = transposed ? 4U : 5U};
-        return reference::twin_result<float>(then, {sums, {}});
+        return reference::twin_result<float>(one_step(after, {kFusionRows, transposed ? 4U : 5U}), {sums});
     }
 };
 YOLK_FOR_EACH_DEVICE(population_fusion);

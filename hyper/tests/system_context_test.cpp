@@ -30,7 +30,7 @@ class system_context : public ::yolk::testing::DeviceTest {
 
     /// In the default place: any entry will do.
     [[nodiscard]] Result<void> write_table() const {
-        const TuningSpace space = space_of(device().usable_info(), ElementwiseDesc{.rows = 8, .columns = 8}).space();
+        const TuningSpace space = space_of(device().usable_info(), one_step(ElementwiseOperation::Copy, {64})).space();
         YOLK_TRY(const TuningFile file, TuningFile::open(folder_ / "tuning.sqlite"));
         YOLK_TRY_VOID(file.put({.key = tuning_key(device().info(), space),
                                 .configuration = stored_configuration(space, space.all().front())},

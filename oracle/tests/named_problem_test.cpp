@@ -28,9 +28,9 @@ TEST_P(named_problem, named_problems_come_back_from_their_shapes) {
                              "reduce outer=4 columns=9 inner=3 operation=argmax",
                              "softmax rows=6 columns=11 log=1",
                              "normalize rows=6 columns=11 rule=root_mean_square scale=per_member",
-                             "elementwise rows=6 columns=11 operation=add second=row",
-                             "elementwise rows=6 columns=11 operation=not_equal_to",
-                             "where rows=6 columns=11 condition=row first=shared",
+                             "elementwise extents=6-11 inputs=3,2 steps=add:0:1",
+                             "elementwise extents=6-11 inputs=3,3 steps=not_equal_to:0:1",
+                             "elementwise extents=6-11 inputs=2,3,3 numbers=1 steps=where:0:1:2,multiply:3:4",
                              "rearrange members=2 extents=3-4 source_elements=12",
                              "rearrange extents=4-5 source_elements=20 source_extents=4,2 starts=0,-1 steps=1,2 "
                              "strides=2,1 shared_source=1",
@@ -83,12 +83,10 @@ TEST_P(named_problem, every_familys_shapes_have_problems) {
 // As files have them that were written before there were words.
 TEST_P(named_problem, numbers_stand_for_the_words_in_their_order) {
     const DeviceInfo info = device().usable_info();
-    constexpr std::array<std::pair<const char*, const char*>, 5> kPairs{
+    constexpr std::array<std::pair<const char*, const char*>, 4> kPairs{
         {{"reduce outer=4 columns=9 operation=2", "reduce outer=4 columns=9 operation=max"},
          {"optimizer elements=11 rule=1", "optimizer elements=11 rule=momentum"},
          {"normalize rows=6 columns=11 rule=0 bias=2", "normalize rows=6 columns=11 rule=layer bias=per_member"},
-         {"elementwise rows=6 columns=11 operation=13 second=2",
-          "elementwise rows=6 columns=11 operation=maximum second=member_rows"},
          {"scatter target_rows=9 columns=8 ids=5 mode=0", "scatter target_rows=9 columns=8 ids=5 mode=assign"}}};
     for (const auto& [number, word] : kPairs) {
         ASSERT_OK_AND_ASSIGN(const auto by_number, make_named_problem(number));

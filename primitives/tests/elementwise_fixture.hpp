@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device test that runs elementwise on values of the host.
+// A device test that runs one operation of elementwise on values of the host.
 #pragma once
 
 #include <vector>
@@ -13,13 +13,20 @@ namespace yolk {
 
 class ElementwiseTest : public testing::DeviceTest {
    protected:
-    Result<std::vector<float>> run(const ElementwiseDesc& desc, const std::vector<float>& first,
-                                   const std::vector<float>& second = {}) {
-        YOLK_TRY(const auto a, buffer(first, "first"));
-        YOLK_TRY(const auto b, buffer(second, "second"));
-        YOLK_TRY(const auto out, buffer(std::vector<float>(first.size()), "out"));
+    /// As one row. An operand of one value is repeated.
+    Result<std::vector<float>> run(ElementwiseOperation operation, const std::vector<std::vector<float>>& operands) {
+        ElementwiseDesc desc = one_step(operation, {static_cast<std::uint32_t>(operands[0].size())});
+        std::vector<oracle::GuardedBuffer> buffers;
+        std::vector<BufferView> inputs;
+        for (std::size_t i = 0; i < operands.size(); ++i) {
+            if (operands[i].size() == 1) desc.inputs[i] = 0;
+            YOLK_TRY(auto made, buffer(operands[i], "operand"));
+            buffers.push_back(std::move(made));
+        }
+        for (const oracle::GuardedBuffer& each : buffers) inputs.push_back(each.view());
+        YOLK_TRY(const auto out, buffer(std::vector<float>(operands[0].size()), "out"));
         YOLK_TRY(const ElementwisePlan plan, plan_elementwise(device(), desc));
-        YOLK_TRY(const BoundElementwise bound, plan.bind({.first = a.view(), .second = b.view(), .out = out.view()}));
+        YOLK_TRY(const BoundElementwise bound, plan.bind({.inputs = inputs, .out = out.view()}));
         YOLK_TRY(Recorder recorder, Recorder::create(device()));
         recorder.begin();
         bound.record(recorder);

@@ -15,15 +15,7 @@
 namespace yolk {
 namespace {
 
-class elementwise_special : public ElementwiseTest {
-   protected:
-    /// As one row.
-    Result<std::vector<float>> run(ElementwiseDesc desc, const std::vector<float>& first,
-                                   const std::vector<float>& second = {}) {
-        desc.rows = 1, desc.columns = static_cast<std::uint32_t>(first.size());
-        return ElementwiseTest::run(desc, first, second);
-    }
-};
+class elementwise_special : public ElementwiseTest {};
 YOLK_FOR_EACH_DEVICE(elementwise_special);
 
 // Whole numbers odd and even to the largest, halves, both zeros, what counts as zero, both infinities, NaN of two
@@ -65,7 +57,7 @@ using Unary = double (*)(double);
 
 TEST_P(elementwise_special, quotients_are_those_of_ieee) {
     const Pairs pairs = all_pairs();
-    ASSERT_OK_AND_ASSIGN(const auto got, run({.operation = ElementwiseOperation::Divide}, pairs.first, pairs.second));
+    ASSERT_OK_AND_ASSIGN(const auto got, run(ElementwiseOperation::Divide, {pairs.first, pairs.second}));
     for (std::size_t i = 0; i < got.size(); ++i) {
         const double x = flushed(pairs.first[i]), y = flushed(pairs.second[i]);
         EXPECT_EQ(std::bit_cast<std::uint32_t>(got[i]), word_of_value(x / y)) << x << " / " << y;
@@ -82,7 +74,7 @@ TEST_P(elementwise_special, comparisons_take_every_pattern) {
          {ElementwiseOperation::EqualTo, [](float x, float y) { return x == y; }},
          {ElementwiseOperation::NotEqualTo, [](float x, float y) { return x != y; }}}};
     for (const auto& [operation, holds] : kComparisons) {
-        ASSERT_OK_AND_ASSIGN(const auto got, run({.operation = operation}, pairs.first, pairs.second));
+        ASSERT_OK_AND_ASSIGN(const auto got, run(operation, {pairs.first, pairs.second}));
         for (std::size_t i = 0; i < got.size(); ++i) {
             EXPECT_EQ(got[i], holds(pairs.first[i], pairs.second[i]) ? 1.0F : 0.0F)
                 << to_string(operation) << " " << pairs.first[i] << " " << pairs.second[i];
@@ -93,7 +85,7 @@ TEST_P(elementwise_special, comparisons_take_every_pattern) {
 // Finite powers are within the stated error, all others the bits of C's pow.
 TEST_P(elementwise_special, powers_are_those_of_c) {
     const Pairs pairs = all_pairs();
-    ASSERT_OK_AND_ASSIGN(const auto got, run({.operation = ElementwiseOperation::Power}, pairs.first, pairs.second));
+    ASSERT_OK_AND_ASSIGN(const auto got, run(ElementwiseOperation::Power, {pairs.first, pairs.second}));
     for (std::size_t i = 0; i < got.size(); ++i) {
         const double x = flushed(pairs.first[i]), y = flushed(pairs.second[i]);
         const double power = flushed(std::pow(x, y));
@@ -119,15 +111,15 @@ TEST_P(elementwise_special, powers_that_fp32_has_are_exact) {
             right.push_back(static_cast<float>(power));
         }
     }
-    ASSERT_OK_AND_ASSIGN(const auto got, run({.operation = ElementwiseOperation::Power}, pairs.first, pairs.second));
+    ASSERT_OK_AND_ASSIGN(const auto got, run(ElementwiseOperation::Power, {pairs.first, pairs.second}));
     EXPECT_EQ(got, right);
 }
 
 TEST_P(elementwise_special, roots_and_whole_parts_are_those_of_ieee) {
     const std::vector<float>& numbers = special_numbers();
-    ASSERT_OK_AND_ASSIGN(const auto root, run({.operation = ElementwiseOperation::Sqrt}, numbers));
-    ASSERT_OK_AND_ASSIGN(const auto floored, run({.operation = ElementwiseOperation::Floor}, numbers));
-    ASSERT_OK_AND_ASSIGN(const auto rounded, run({.operation = ElementwiseOperation::Round}, numbers));
+    ASSERT_OK_AND_ASSIGN(const auto root, run(ElementwiseOperation::Sqrt, {numbers}));
+    ASSERT_OK_AND_ASSIGN(const auto floored, run(ElementwiseOperation::Floor, {numbers}));
+    ASSERT_OK_AND_ASSIGN(const auto rounded, run(ElementwiseOperation::Round, {numbers}));
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         const float x = numbers[i];
         EXPECT_EQ(std::bit_cast<std::uint32_t>(root[i]), word_of_value(std::sqrt(flushed(x)))) << x;
@@ -139,7 +131,7 @@ TEST_P(elementwise_special, roots_and_whole_parts_are_those_of_ieee) {
 TEST_P(elementwise_special, inverse_roots_at_the_ends) {
     const std::vector<float> x{0.0F, -0.0F, 0x1p-101F, -0x1p-149F, kInfinity, -kInfinity, -1.0F, kNan, 4.0F, 0x1p-100F};
     const std::vector<float> right{kInfinity, -kInfinity, kInfinity, -kInfinity, 0.0F, kNan, kNan, kNan, 0.5F, 0x1p50F};
-    ASSERT_OK_AND_ASSIGN(const auto got, run({.operation = ElementwiseOperation::Rsqrt}, x));
+    ASSERT_OK_AND_ASSIGN(const auto got, run(ElementwiseOperation::Rsqrt, {x}));
     EXPECT_EQ(oracle::words_of(got), oracle::words_of(right));
 }
 
@@ -153,7 +145,7 @@ TEST_P(elementwise_special, sines_of_every_finite_number) {
         {{ElementwiseOperation::Sin, [](double y) { return std::sin(y); }},
          {ElementwiseOperation::Cos, [](double y) { return std::cos(y); }}}};
     for (const auto& [operation, function] : kSines) {
-        ASSERT_OK_AND_ASSIGN(const auto got, run({.operation = operation}, x));
+        ASSERT_OK_AND_ASSIGN(const auto got, run(operation, {x}));
         for (std::size_t i = 0; i < x.size(); ++i) {
             if (std::isfinite(x[i])) {
                 EXPECT_NEAR(got[i], function(x[i]), 1.4e-7) << to_string(operation) << " of " << x[i];

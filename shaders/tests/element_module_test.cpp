@@ -12,7 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/internal/abi/elementwise.h"
 #include "yolk/internal/shaders/catalogue.hpp"
 #include "yolk/internal/shaders/exactness.hpp"
 
@@ -20,15 +19,16 @@ namespace yolk {
 namespace {
 
 constexpr std::size_t kHeader = 5;
+constexpr std::size_t kOperations = 30;  // of exact_operations.h
 
 struct ElementFunction {
     std::string name;
     std::size_t operands = 1;
 };
 
-/// Of the library, by their names: "program_add(u1;u1;".
+/// Of the library, by their names: "elementwise_add(u1;u1;".
 std::vector<ElementFunction> element_functions(std::span<const std::uint32_t> library) {
-    constexpr std::string_view kPrefix = "program_", kOperand = "u1;";
+    constexpr std::string_view kPrefix = "elementwise_", kOperand = "u1;";
     std::vector<ElementFunction> all;
     for (std::size_t at = kHeader; at < library.size(); at += library[at] >> spv::WordCountShift) {
         if ((library[at] & spv::OpCodeMask) != spv::OpName) continue;
@@ -36,7 +36,7 @@ std::vector<ElementFunction> element_functions(std::span<const std::uint32_t> li
         const std::size_t end = name.find('(');
         if (!name.starts_with(kPrefix) || end == std::string::npos) continue;
         const std::string word = name.substr(kPrefix.size(), end - kPrefix.size());
-        if (word != "element" && word != "quotient") all.push_back({word, (name.size() - end - 1) / kOperand.size()});
+        all.push_back({word, (name.size() - end - 1) / kOperand.size()});
     }
     return all;
 }
@@ -58,10 +58,10 @@ std::size_t branches_of(const std::vector<std::uint32_t>& module) {
 
 TEST(element_module, steps_are_exact_and_have_no_branches) {
     constexpr std::size_t kOfMain = 1;  // an invocation behind the last element returns
-    for (const auto library : {kernels::kElementProgram.spirv, kernels::kElementProgramQuads.spirv,
-                               kernels::kElementProgramTexel.spirv, kernels::kElementProgramQuadsTexel.spirv}) {
+    for (const auto library : {kernels::kElementwise.spirv, kernels::kElementwiseQuads.spirv,
+                               kernels::kElementwiseTexel.spirv, kernels::kElementwiseQuadsTexel.spirv}) {
         const std::vector<ElementFunction> functions = element_functions(library);
-        EXPECT_EQ(functions.size(), abi::elementwise::kOperationCount);  // `where` in place of scale_shift
+        EXPECT_EQ(functions.size(), kOperations);
         for (const ElementFunction& function : functions) {
             for (const std::uint32_t steps : {1U, 64U}) {
                 const auto module = make_element_module(library, chain_of(function, steps));
@@ -81,7 +81,7 @@ TEST(element_module, what_it_cannot_be_made_of_is_refused) {
         const auto made = make_element_module(library, code);
         return made ? std::string("made") : made.error().message;
     };
-    const std::span<const std::uint32_t> library = kernels::kElementProgram.spirv;
+    const std::span<const std::uint32_t> library = kernels::kElementwise.spirv;
     const ElementCode sum = chain_of({"add", 2}, 1);
     EXPECT_EQ(message(library, sum), "made");
     EXPECT_THAT(message(library, chain_of({"no_such"}, 1)), ::testing::HasSubstr("no_such"));

@@ -68,8 +68,9 @@ Result<SuiteRow> measure_dispatches(const Context& on, const RunBudget& budget) 
     const Device& device = on.device();
     YOLK_TRY(const Buffer from, device.create_buffer({.size_bytes = 4 * kNumbers, .label = "from"}));
     YOLK_TRY(const Buffer to, device.create_buffer({.size_bytes = 4 * kNumbers, .label = "to"}));
-    YOLK_TRY(const ElementwisePlan plan, plan_elementwise(device, {.rows = 1, .columns = kNumbers}));
-    YOLK_TRY(const BoundElementwise copy, plan.bind({.first = from, .out = to}, {}));
+    YOLK_TRY(const ElementwisePlan plan, plan_elementwise(device, one_step(ElementwiseOperation::Copy, {kNumbers})));
+    const std::array<BufferView, 1> inputs{from};
+    YOLK_TRY(const BoundElementwise copy, plan.bind({.inputs = inputs, .out = to}));
     SuiteRow row{.group = {}, .name = {}, .unit = "kernels/s", .items = kSmallKernels};
     YOLK_TRY(row.runs, time_recording(
                            on.dispatcher(),

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <vector>
 
@@ -26,16 +27,15 @@ double fastest(const std::vector<double>& seconds) { return std::ranges::min(sec
 /// The fastest copy by a kernel, whose best configuration differs by device.
 Result<double> seconds_of_copy(Dispatcher& dispatcher, const BufferView& from, const BufferView& to) {
     const auto rows = static_cast<std::uint32_t>(from.size_bytes / sizeof(float) / kColumns);
+    const std::array<BufferView, 1> inputs{from};
     double best = std::numeric_limits<double>::infinity();
     for (const std::uint32_t workgroup : {64U, 256U}) {
         for (const std::uint32_t loads : {1U, 4U}) {
-            YOLK_TRY(const ElementwisePlan plan,
-                     plan_elementwise(dispatcher.device(), {.rows = rows,
-                                                            .columns = kColumns,
-                                                            .config = ElementwiseConfig{.workgroup_size = workgroup,
-                                                                                        .loads_per_invocation = loads,
-                                                                                        .elements_per_load = 4}}));
-            YOLK_TRY(const BoundElementwise copy, plan.bind({.first = from, .out = to}, {}));
+            ElementwiseDesc desc = one_step(ElementwiseOperation::Copy, {rows, kColumns});
+            desc.config =
+                ElementwiseConfig{.workgroup_size = workgroup, .loads_per_invocation = loads, .elements_per_load = 4};
+            YOLK_TRY(const ElementwisePlan plan, plan_elementwise(dispatcher.device(), desc));
+            YOLK_TRY(const BoundElementwise copy, plan.bind({.inputs = inputs, .out = to}));
             YOLK_TRY(const TimedRuns runs,
                      time_recording(
                          dispatcher, [&](Recorder& recorder) { copy.record(recorder); }, kMoveBudget));

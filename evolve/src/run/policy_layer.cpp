@@ -2,6 +2,8 @@
 #include "policy_layer.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace yolk::evolve {
 
@@ -10,9 +12,13 @@ Result<Buffer> PolicyParts::buffer(std::uint64_t columns, MemoryDomain domain, c
         {.size_bytes = std::uint64_t{4} * desc.members * columns, .domain = domain, .label = label});
 }
 
-Result<ElementwisePlan> PolicyParts::each(ElementwiseOperation operation, std::uint32_t columns) const {
-    return plan_elementwise(
-        device, ElementwiseDesc{.operation = operation, .members = desc.members, .rows = 1, .columns = columns});
+Result<BoundElementwise> PolicyParts::each(std::vector<ElementwiseStep> steps, std::uint32_t columns,
+                                           std::span<const BufferView> inputs, const BufferView& out) const {
+    YOLK_TRY(const ElementwisePlan plan,
+             plan_elementwise(device, {.extents = {desc.members, columns},
+                                       .inputs = std::vector<std::uint32_t>(inputs.size(), 3),
+                                       .steps = std::move(steps)}));
+    return plan.bind({.inputs = inputs, .out = out});
 }
 
 Result<void> PolicyLayer::make(const PolicyParts& parts, std::uint32_t matrix, const BufferView& input,
@@ -29,14 +35,11 @@ Result<void> PolicyLayer::make(const PolicyParts& parts, std::uint32_t matrix, c
     from_weights_ = parts.parameters.part(std::uint64_t{4} * parts.table.offset(ParameterId{matrix}), 4 * weights);
     from_bias_ = parts.parameters.part(std::uint64_t{4} * parts.table.offset(ParameterId{matrix + 1}), 4 * out);
     frozen_ = weight.perturbation == Perturbation::Frozen;
-    YOLK_TRY_VOID(bind(parts, matrix, input));
-    if (!activation) return {};
-    YOLK_TRY(const ElementwisePlan activate, parts.each(*activation, weight.rows));
-    YOLK_TRY(activate_, activate.bind({.first = result_, .out = result_}));
-    return {};
+    return bind(parts, matrix, input, activation);
 }
 
-Result<void> PolicyLayer::bind(const PolicyParts& parts, std::uint32_t matrix, const BufferView& input) {
+Result<void> PolicyLayer::bind(const PolicyParts& parts, std::uint32_t matrix, const BufferView& input,
+                               std::optional<ElementwiseOperation> activation) {
     const MemberPoliciesDesc& desc = parts.desc;
     const ParameterDesc& weight = parts.table.parameters()[matrix];
     const ParameterDesc& bias = parts.table.parameters()[matrix + 1];
@@ -55,12 +58,14 @@ Result<void> PolicyLayer::bind(const PolicyParts& parts, std::uint32_t matrix, c
                                                   .parameter = ParameterId{matrix + 1},
                                                   .frozen = bias.perturbation == Perturbation::Frozen,
                                                   .antithetic = desc.antithetic}));
-    YOLK_TRY(const ElementwisePlan add, parts.each(ElementwiseOperation::Add, weight.rows));
     const std::uint64_t scratch_bytes = std::max<std::uint64_t>(multiply.scratch().size_bytes, 4);
     YOLK_TRY(scratch_, parts.device.create_buffer({.size_bytes = scratch_bytes, .label = "scratch of the policies"}));
     YOLK_TRY(perturb_, perturb.bind({.vector = bias_, .output = member_bias_}));
     YOLK_TRY(multiply_, multiply.bind({.weights = weights_, .input = input, .output = result_}, scratch_));
-    YOLK_TRY(add_, add.bind({.first = result_, .second = member_bias_, .out = result_}));
+    std::vector<ElementwiseStep> steps{{ElementwiseOperation::Add, {0, 1}}};
+    if (activation) steps.push_back({*activation, {2}});
+    YOLK_TRY(add_,
+             parts.each(std::move(steps), weight.rows, std::array<BufferView, 2>{result_, member_bias_}, result_));
     return {};
 }
 
@@ -79,9 +84,6 @@ void PolicyLayer::record(Recorder& recorder, const NoiseContext& when, std::int3
     multiply_->record(recorder, own, first_member);
     recorder.barrier(Barrier::ComputeToCompute);
     add_->record(recorder);
-    recorder.barrier(Barrier::ComputeToCompute);
-    if (!activate_) return;
-    activate_->record(recorder);
     recorder.barrier(Barrier::ComputeToCompute);
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "yolk/elementwise.hpp"
 #include "yolk/internal/evolve/member_policies.hpp"
@@ -21,8 +23,9 @@ struct PolicyParts {
 
     /// [members, columns], fp32.
     [[nodiscard]] Result<Buffer> buffer(std::uint64_t columns, MemoryDomain domain, const char* label) const;
-    /// Of [members, columns].
-    [[nodiscard]] Result<ElementwisePlan> each(ElementwiseOperation operation, std::uint32_t columns) const;
+    /// On `inputs` of [members, columns].
+    [[nodiscard]] Result<BoundElementwise> each(std::vector<ElementwiseStep> steps, std::uint32_t columns,
+                                                std::span<const BufferView> inputs, const BufferView& out) const;
 };
 
 /// A matrix, a bias and an activation. Records a barrier behind each of its dispatches.
@@ -39,15 +42,16 @@ class PolicyLayer {
     [[nodiscard]] const Buffer& result() const noexcept { return result_; }
 
    private:
-    [[nodiscard]] Result<void> bind(const PolicyParts& parts, std::uint32_t matrix, const BufferView& input);
+    [[nodiscard]] Result<void> bind(const PolicyParts& parts, std::uint32_t matrix, const BufferView& input,
+                                    std::optional<ElementwiseOperation> activation);
 
     Buffer weights_, bias_;                // the run's, at offsets that can be bound
     BufferView from_weights_, from_bias_;  // where they are copied from
     Buffer member_bias_, result_, scratch_;
     std::optional<BoundPerturbedVector> perturb_;
     std::optional<BoundPerturbedLinear> multiply_;
-    std::optional<BoundElementwise> add_, activate_;
-    bool frozen_ = false;  // the matrix
+    std::optional<BoundElementwise> add_;  // and activates
+    bool frozen_ = false;                  // the matrix
 };
 
 }  // namespace yolk::evolve

@@ -24,20 +24,12 @@ Result<void> RecurrentPolicyLayer::make(const PolicyParts& parts, const BufferVi
     };
     YOLK_TRY(join_memory_, joined_with(memory_));
     YOLK_TRY(join_gated_, joined_with(gated_));
-    const auto operation = [&](ElementwiseOperation kind, const Buffer& first, const Buffer& second,
-                               const Buffer& out) -> Result<BoundElementwise> {
-        YOLK_TRY(const ElementwisePlan plan, parts.each(kind, units));
-        return plan.bind({.first = first, .second = second, .out = out});
-    };
     using enum ElementwiseOperation;
-    YOLK_TRY(multiply_, operation(Multiply, gate_.result(), memory_, gated_));
-    // memory + gate (candidate - memory)
-    YOLK_TRY(BoundElementwise subtract, operation(Subtract, candidate_.result(), memory_, gated_));
-    YOLK_TRY(BoundElementwise weigh, operation(Multiply, gated_, gate_.result(), gated_));
-    YOLK_TRY(BoundElementwise add, operation(Add, memory_, gated_, memory_));
-    move_.push_back(std::move(subtract));
-    move_.push_back(std::move(weigh));
-    move_.push_back(std::move(add));
+    YOLK_TRY(multiply_,
+             parts.each({{Multiply, {0, 1}}}, units, std::array<BufferView, 2>{gate_.result(), memory_}, gated_));
+    // memory + (candidate - memory) gate
+    YOLK_TRY(move_, parts.each({{Subtract, {0, 1}}, {Multiply, {3, 2}}, {Add, {1, 4}}}, units,
+                               std::array<BufferView, 3>{candidate_.result(), memory_, gate_.result()}, memory_));
     return {};
 }
 
@@ -60,10 +52,8 @@ void RecurrentPolicyLayer::record(Recorder& recorder, const NoiseContext& when, 
     join_gated_->record(recorder);
     recorder.barrier(Barrier::ComputeToCompute);
     candidate_.record(recorder, when, first_member);
-    for (const BoundElementwise& each : move_) {
-        each.record(recorder);
-        recorder.barrier(Barrier::ComputeToCompute);
-    }
+    move_->record(recorder);
+    recorder.barrier(Barrier::ComputeToCompute);
 }
 
 }  // namespace yolk::evolve

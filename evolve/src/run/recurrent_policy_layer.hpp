@@ -27,8 +27,7 @@ class RecurrentPolicyLayer {
     Buffer memory_, gated_, joined_;
     PolicyLayer gate_, candidate_;
     std::optional<BoundConcat> join_memory_, join_gated_;
-    std::optional<BoundElementwise> multiply_;
-    std::vector<BoundElementwise> move_;  // from the memory to the next one
+    std::optional<BoundElementwise> multiply_, move_;  // from the memory to the next one
 };
 
 }  // namespace yolk::evolve

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "candidates.hpp"
@@ -65,10 +66,10 @@ Result<std::unique_ptr<DeviceGradients>> DeviceGradients::create(Parts given, st
     YOLK_TRY(made->gradient_, device.create_buffer({.size_bytes = bytes, .label = "gradient"}));
     if (made->stages_.size() > 1) {
         YOLK_TRY(made->part_, device.create_buffer({.size_bytes = bytes, .label = "gradient of a structure"}));
-        YOLK_TRY(const ElementwisePlan plan, plan_elementwise(device, {.operation = ElementwiseOperation::Add,
-                                                                       .rows = 1,
-                                                                       .columns = parts.table->element_count()}));
-        YOLK_TRY(made->sum_, plan.bind({.first = made->gradient_, .second = made->part_, .out = made->gradient_}, {}));
+        YOLK_TRY(const ElementwisePlan plan,
+                 plan_elementwise(device, one_step(ElementwiseOperation::Add, {parts.table->element_count()})));
+        const std::array<BufferView, 2> summed{made->gradient_, made->part_};
+        YOLK_TRY(made->sum_, plan.bind({.inputs = summed, .out = made->gradient_}));
     }
     return made;
 }

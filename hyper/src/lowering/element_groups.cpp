@@ -21,12 +21,11 @@ bool is_renaming(const Equation& equation) { return rule_of(equation.operation) 
 
 bool is_elementwise(const Equation& equation) {
     const Rule* rule = equation.host ? nullptr : rule_of(equation.operation);
-    return rule == &kUnary || rule == &kBinary || rule == &kWhere;
+    return rule == &kElementwise;
 }
 
-ElementStep step_of(const Equation& equation) {
-    if (rule_of(equation.operation) == &kWhere) return {};
-    return {.operation = named_like<ElementwiseOperation>(*equation.operation), .operands = {}};
+ElementwiseOperation operation_of_step(const Equation& equation) {
+    return named_like<ElementwiseOperation>(*equation.operation);
 }
 
 /// Products of the last extents, 1 and the number of elements among them.
@@ -110,7 +109,7 @@ class ElementFinder {
         if (question_.places[i] != question_.places[group.equations.front()] || count(equation) != count(last) ||
             element_count(type(equation)) != element_count(type(last)))
             return false;
-        const std::uint64_t cost = is_elementwise(equation) ? cost_of(step_of(equation)) : 0;
+        const std::uint64_t cost = is_elementwise(equation) ? cost_of(operation_of_step(equation)) : 0;
         std::set<std::uint64_t> products = suffix_products(type(equation).shape);
         products.insert(group.products.begin(), group.products.end());
         if (group.cost + cost > kMostElementCost || group.steps == kMostProgramSteps || !is_chain(products))
@@ -127,13 +126,14 @@ class ElementFinder {
     void place(std::size_t i) {
         if (!takes_part(i)) return;
         const Equation& equation = question_.of.graph.equations[i];
-        if (const std::size_t group = reading_group(i); group != kNoGroup && joins(open_[group], i)) {
+        if (const std::size_t group = question_.joined ? reading_group(i) : kNoGroup;
+            group != kNoGroup && joins(open_[group], i)) {
             group_of_[i] = group;
         } else if (is_elementwise(equation)) {
             group_of_[i] = open_.size();
             open_.push_back({.equations = {i},
                              .products = suffix_products(type(equation).shape),
-                             .cost = cost_of(step_of(equation)),
+                             .cost = cost_of(operation_of_step(equation)),
                              .steps = 1});
         }
     }
@@ -223,8 +223,7 @@ class ElementDrafter {
         std::uint32_t number = values.front();
         if (!is_renaming(equation)) {
             number = static_cast<std::uint32_t>(draft_.inputs.size() + draft_.desc.steps.size());
-            draft_.desc.steps.push_back(step_of(equation));
-            draft_.desc.steps.back().operands = std::move(values);
+            draft_.desc.steps.push_back({operation_of_step(equation), std::move(values)});
         }
         made_.emplace(equation.results[0].value, number);
     }
@@ -249,7 +248,7 @@ std::optional<ElementDraft> draft_of(const PlacedExamples& examples, std::span<c
 
 void emit_elements(Emitter& emitter, const PlacedExamples& examples, const ElementGroup& group) {
     const ElementDraft draft = draft_of(examples, group.equations).value();
-    ElementProgramDesc desc = draft.desc;
+    ElementwiseDesc desc = draft.desc;
     desc.extents.front() = emitter.members();
     std::vector<BufferRef> reads;
     for (const ElementInput& input : draft.inputs) {
@@ -260,7 +259,7 @@ void emit_elements(Emitter& emitter, const PlacedExamples& examples, const Eleme
     }
     const BufferRef out = emitter.result(examples.graph.equations[group.equations.back()].results[0]);
     emitter.step(std::move(reads), {out}, 0, bind_operation(desc, [](std::span<const BufferView> views) {
-                     return ElementProgramViews{.inputs = views.first(views.size() - 1), .out = views.back()};
+                     return ElementwiseViews{.inputs = views.first(views.size() - 1), .out = views.back()};
                  }));
     emitter.note_program(std::move(desc));
 }

@@ -9,7 +9,7 @@
 
 #include "emitter.hpp"
 #include "fusion.hpp"
-#include "yolk/internal/primitives/element_program.hpp"
+#include "yolk/elementwise.hpp"
 
 namespace yolk::hyper::population {
 
@@ -27,6 +27,7 @@ struct ElementQuestion {
     std::span<const std::size_t> places;
     /// By variable: something else than an equation on the device takes it.
     const std::vector<bool>& taken;
+    bool joined = true;  ///< false: each equation is a group of its own
 };
 
 struct ElementGroup {
@@ -40,7 +41,7 @@ struct ElementInput {
 };
 /// A group as a kernel's description, for one member.
 struct ElementDraft {
-    ElementProgramDesc desc;  ///< extents: members, examples, those of a tensor
+    ElementwiseDesc desc;  ///< extents: members, examples, those of a tensor
     std::vector<ElementInput> inputs;
 };
 

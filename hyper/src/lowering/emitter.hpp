@@ -15,8 +15,8 @@
 #include "product_views.hpp"
 #include "rearrangement.hpp"
 #include "yolk/device.hpp"
+#include "yolk/elementwise.hpp"
 #include "yolk/gather.hpp"
-#include "yolk/internal/primitives/element_program.hpp"
 #include "yolk/internal/primitives/operation.hpp"
 #include "yolk/internal/primitives/parameters.hpp"
 #include "yolk/internal/runtime/recorder.hpp"
@@ -165,7 +165,7 @@ struct Layout {
     std::uint64_t largest_bytes = 0;  ///< of one buffer
     BufferRef means{};                ///< fp32 [members], of outputs; nowhere: outputs are downloaded
     std::uint64_t means_readback = 0;
-    std::vector<ElementProgramDesc> programs{};  ///< whose kernels are made at run time
+    std::vector<ElementwiseDesc> programs{};  ///< whose kernels are made at run time
 };
 
 /// [examples or 1, count, extent] rows, of which ids name one along the extent.
@@ -266,7 +266,7 @@ class Emitter {
     [[nodiscard]] BufferRef rearranged_copy(const BufferRef& from, bool own_examples, const Rearrangement& to,
                                             bool per_example);
     void step(std::vector<BufferRef> reads, std::vector<BufferRef> writes, std::uint64_t scratch_bytes, Bind bind);
-    void note_program(ElementProgramDesc desc) { layout_.programs.push_back(std::move(desc)); }
+    void note_program(ElementwiseDesc desc) { layout_.programs.push_back(std::move(desc)); }
 
    private:
     [[nodiscard]] const ExampleGroup& group() const { return inputs_.groups[group_]; }

@@ -138,10 +138,11 @@ void emit_gather(Emitter& emitter, const Equation& equation, std::span<const Ope
 void scatter_steps(Emitter& emitter, const BufferRef& x, const ByIds& by, const BufferRef& updates,
                    const BufferRef& target) {
     const auto elements = static_cast<std::uint32_t>(target.bytes / kElementBytes);
-    emitter.step({x}, {target}, 0,
-                 bind_operation(ElementwiseDesc{.rows = 1, .columns = elements}, [](std::span<const BufferView> views) {
-                     return ElementwiseViews{.first = views[0], .out = views[1]};
-                 }));
+    emitter.step(
+        {x}, {target}, 0,
+        bind_operation(one_step(ElementwiseOperation::Copy, {elements}), [](std::span<const BufferView> views) {
+            return ElementwiseViews{.inputs = views.first(1), .out = views[1]};
+        }));
     const ScatterDesc desc{.members = by.lists,
                            .target_rows = by.extent,
                            .columns = by.columns,

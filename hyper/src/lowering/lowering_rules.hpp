@@ -49,7 +49,7 @@ void emit_fused_layer(Emitter& emitter, const Equation& equation, std::span<cons
                       const Fused& fused);
 
 // The rules' files.
-extern const Rule kUnary, kBinary, kWhere, kLinear, kLinearTransposed, kEmbedding, kMatmul, kSoftmax, kReduce, kArgmax,
-    kNormalize, kCumulativeSum, kConcat, kSplit, kReshape, kRearrange, kPad, kGather, kScatter;
+extern const Rule kElementwise, kLinear, kLinearTransposed, kEmbedding, kMatmul, kSoftmax, kReduce, kArgmax, kNormalize,
+    kCumulativeSum, kConcat, kSplit, kReshape, kRearrange, kPad, kGather, kScatter;
 
 }  // namespace yolk::hyper::population

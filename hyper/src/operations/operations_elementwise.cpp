@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -131,6 +130,21 @@ Shape common_shape(std::span<const Value> operands) {
     return broadcast_shape(shapes).value();
 }
 
+/// By the twin, of operands of which one is a tensor.
+Result<Values> on_tensors(const Equation& equation, std::span<const Value> operands) {
+    const Shape shape = common_shape(operands);
+    YOLK_TRY_VOID(rows_of(equation, shape));
+    std::vector<std::vector<float>> values;
+    for (const Value& operand : operands) values.push_back(values_as(operand, shape));
+    std::vector<float> result(values.front().size());
+    std::vector<reference::HostView> views(values.begin(), values.end());
+    views.emplace_back(result);
+    reference::twin_of(
+        one_step(named_like<ElementwiseOperation>(*equation.operation), {static_cast<std::uint32_t>(result.size())}),
+        reference::HostViews(views));
+    return one_tensor(shape, std::move(result));
+}
+
 Result<Values> binary(const Equation& equation, std::span<const Value> operands) {
     if (is_scalar(operands[0]) && is_scalar(operands[1])) {
         const std::int64_t *a = operands[0].integer(), *b = operands[1].integer();
@@ -142,14 +156,7 @@ Result<Values> binary(const Equation& equation, std::span<const Value> operands)
         YOLK_TRY(const double second, operands[1].as_number());
         return Values{Value(found->compute(first, second))};
     }
-    const Shape shape = common_shape(operands);
-    YOLK_TRY(const RowShape size, rows_of(equation, shape));
-    std::vector<float> values = values_as(operands[0], shape);
-    const std::vector<float> second = values_as(operands[1], shape);
-    const ElementwiseDesc desc{
-        .operation = named_like<ElementwiseOperation>(*equation.operation), .rows = size.rows, .columns = size.columns};
-    reference::twin_of(desc, {values, second, values});
-    return one_tensor(shape, std::move(values));
+    return on_tensors(equation, operands);
 }
 
 Result<Types> where_types(const Equation& equation, std::span<const ValueType> operands) {
@@ -169,16 +176,7 @@ Result<Values> where(const Equation& equation, std::span<const Value> operands) 
         YOLK_TRY(const double number, chosen.as_number());
         return Values{Value(number)};
     }
-    const Shape shape = common_shape(operands);
-    YOLK_TRY_VOID(rows_of(equation, shape));
-    const std::vector<float> condition = values_as(operands[0], shape);
-    std::vector<float> chosen = values_as(operands[1], shape);
-    const std::vector<float> other = values_as(operands[2], shape);
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-        // By its bits, as the kernel looks at it: a compare may count the smallest numbers as 0.
-        if ((std::bit_cast<std::uint32_t>(condition[i]) << 1U) == 0) chosen[i] = other[i];
-    }
-    return one_tensor(shape, std::move(chosen));
+    return on_tensors(equation, operands);
 }
 
 /// Of an integer it is an integer.
@@ -223,15 +221,10 @@ Result<Values> unary(const Equation& equation, std::span<const Value> operands) 
         const auto in_double = number != nullptr ? unary_number(equation.operation->name, *number) : std::nullopt;
         if (in_double) return Values{Value(*in_double)};
         float x = as_fp32(operands[0]);
-        reference::twin_of(ElementwiseDesc{.operation = operation, .rows = 1, .columns = 1}, {x, {}, x});
+        reference::twin_of(one_step(operation, {1}), {x, x});
         return Values{Value(double{x})};
     }
-    const Tensor& x = *operands[0].tensor();
-    YOLK_TRY(const RowShape size, rows_of(equation, x.shape()));
-    std::vector<float> values(x.values().size());
-    reference::twin_of(ElementwiseDesc{.operation = operation, .rows = size.rows, .columns = size.columns},
-                       {x.values(), {}, values});
-    return one_tensor(x.shape(), std::move(values));
+    return on_tensors(equation, operands);
 }
 
 constexpr std::array kElementwiseOperations{

@@ -93,7 +93,7 @@ Result<std::unique_ptr<Program>> Program::create(Dispatcher* dispatcher, std::sp
     YOLK_TRY_VOID(program->check_dispatcher());
     program->find_required();
     program->lay_out_mean();
-    program->find_elements();
+    program->find_elements(program->options_.joined_kernels);
     program->find_products();
     YOLK_TRY_VOID(program->choose_chunk());
     return program;

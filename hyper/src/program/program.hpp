@@ -160,7 +160,7 @@ class Program {
     [[nodiscard]] Result<void> check_dispatcher() const;
     void find_skips();
     void find_required();
-    void find_elements();
+    void find_elements(bool joined);
     void find_products();
     /// What decides which equations of a group go together.
     struct Togetherness {

@@ -38,14 +38,14 @@ Program::Togetherness Program::togetherness(std::uint32_t group) const {
     return found;
 }
 
-void Program::find_elements() {
+void Program::find_elements(bool joined) {
+    elements_.clear();
     for (std::uint32_t g = 0; g < groups_.size(); ++g) {
         Elements& found = elements_.emplace_back();
         found.of.assign(groups_[g].graph().equations.size(), -1);
-        if (!options_.joined_kernels) continue;
         const auto [places, taken] = togetherness(g);
-        found.groups =
-            find_element_groups({.of = placed_examples(g), .fused = fused_[g], .places = places, .taken = taken});
+        found.groups = find_element_groups(
+            {.of = placed_examples(g), .fused = fused_[g], .places = places, .taken = taken, .joined = joined});
         for (std::size_t e = 0; e < found.groups.size(); ++e) {
             for (const std::size_t i : found.groups[e].equations) found.of[i] = static_cast<std::int32_t>(e);
         }
@@ -73,16 +73,13 @@ void Program::find_products() {
 
 Result<void> Program::try_elements(ChunkPlan& plan) {
     if (dispatcher_ == nullptr) return {};
-    for (const ElementProgramDesc& desc : plan.layout.programs) {
-        const Result<ElementProgramPlan> tried = plan_element_program(dispatcher_->device(), desc);
+    for (const ElementwiseDesc& desc : plan.layout.programs) {
+        const Result<ElementwisePlan> tried = plan_elementwise(dispatcher_->device(), desc);
         if (tried) continue;
         const Error& error = tried.error();
         if (error.kind == ErrorKind::Cancelled || error.kind == ErrorKind::DeviceLost) return error;
         log_warning(fmt::format("Elementwise operations run one by one, which is slower: {}", error.message));
-        for (Elements& elements : elements_) {
-            elements.groups.clear();
-            elements.of.assign(elements.of.size(), -1);
-        }
+        find_elements(false);
         constants_ = {};
         constants_buffer_ = {};
         examples_staging_ = {};

@@ -47,14 +47,14 @@ OracleValue sine_of(double value, float x) {
     return {value, std::abs(static_cast<double>(x)) <= kFarSine ? kSineError : kFarSineError};
 }
 
-OracleValue unary_value(const ElementwiseDesc& desc, float first) {
+OracleValue unary_value(ElementwiseOperation operation, float first) {
     const double x = first;
-    if (desc.operation == ElementwiseOperation::Gelu) return gelu_oracle(x);
-    if (const ExactFunction* function = function_of(desc.operation)) {
+    if (operation == ElementwiseOperation::Gelu) return gelu_oracle(x);
+    if (const ExactFunction* function = function_of(operation)) {
         const double value = function->reference(first);
         return {value, function->absolute_error + function->relative_error * std::abs(value)};
     }
-    switch (desc.operation) {
+    switch (operation) {
         case ElementwiseOperation::Negate: return {0.0 - x, 0.0};
         case ElementwiseOperation::Absolute: return {std::abs(x), 0.0};
         case ElementwiseOperation::Floor: return {std::floor(x), 0.0};
@@ -67,13 +67,6 @@ OracleValue unary_value(const ElementwiseDesc& desc, float first) {
         case ElementwiseOperation::Rsqrt: {
             const double inverse = 1.0 / std::sqrt(operand(first));
             return {inverse, kRsqrtError * inverse};
-        }
-        case ElementwiseOperation::ScaleShift: {
-            const double product = desc.scale * x;
-            const double sum = product + desc.shift;
-            // The rounding of the product is rounded again with the sum: 1 + 2^-24 of it.
-            return {sum, kFp32Rounding * (std::abs(sum) + (1.0 + kFp32Rounding) * std::abs(product)) +
-                             kProductFloor * (2.0 + std::abs(static_cast<double>(desc.scale)))};
         }
         default: return {x, 0.0};
     }
@@ -107,8 +100,8 @@ OracleValue binary_value(ElementwiseOperation operation, float first, float seco
 
 }  // namespace
 
-OracleValue elementwise_oracle(const ElementwiseDesc& desc, float first, float second) {
-    return is_binary(desc.operation) ? binary_value(desc.operation, first, second) : unary_value(desc, first);
+OracleValue elementwise_oracle(ElementwiseOperation operation, float first, float second) {
+    return operand_count(operation) == 2 ? binary_value(operation, first, second) : unary_value(operation, first);
 }
 
 }  // namespace yolk::oracle

@@ -7,9 +7,9 @@
 
 namespace yolk::oracle {
 
-/// Of operands that are finite, and whose result is no NaN. The tolerance counts roundings (one per sum, product and
-/// quotient) and what the flushes below 2^-100 may take, or is the stated error of the function
+/// Of one or two operands that are finite, and whose result is no NaN. The tolerance counts roundings (one per sum,
+/// product and quotient) and what the flushes below 2^-100 may take, or is the stated error of the function
 /// (docs/kernels/elementwise.md). A quotient or power beyond fp32 is infinite. `second` is 0 for unary operations.
-[[nodiscard]] OracleValue elementwise_oracle(const ElementwiseDesc& desc, float first, float second);
+[[nodiscard]] OracleValue elementwise_oracle(ElementwiseOperation operation, float first, float second);
 
 }  // namespace yolk::oracle

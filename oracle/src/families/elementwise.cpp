@@ -1,51 +1,131 @@
 // SPDX-License-Identifier: Apache-2.0
+// The oracle goes through a program with numbers in double and bounds of their errors: each step by the standard
+// library, at the operands and at the ends of what their errors allow.
+#include "yolk/elementwise.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "check_tools.hpp"
 #include "elementwise_oracle.hpp"
-#include "yolk/elementwise.hpp"
 #include "yolk/internal/oracle/families.hpp"
 #include "yolk/internal/oracle/operation_problem.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-// Calls element(x, y) for each element in the order of the first operand; y is 0 for unary operations.
-template <class Element>
-void for_each_element(const ElementwiseDesc& desc, std::span<const float> first, std::span<const float> second,
-                      Element&& element) {
-    const std::size_t rows = desc.rows, columns = desc.columns;
-    for (std::size_t m = 0; m < desc.members; ++m) {
-        for (std::size_t r = 0; r < rows; ++r) {
-            for (std::size_t c = 0; c < columns; ++c) {
-                const std::size_t full = (m * rows + r) * columns + c;
-                std::size_t where = c;
-                if (desc.second == SecondOperand::Full) where = full;
-                if (desc.second == SecondOperand::Shared) where = r * columns + c;
-                if (desc.second == SecondOperand::MemberRows) where = m * columns + c;
-                element(first[full], is_binary(desc.operation) ? second[where] : 0.0F);
-            }
+/// An input repeated along the dimensions that it lacks, one after the other.
+OracleValues repeated_along(const ElementwiseDesc& desc, std::uint32_t dimensions, std::span<const float> input) {
+    OracleValues values;
+    for (const float x : input) values.push_back({x, 0.0});
+    std::size_t inner = 1;
+    for (std::size_t d = desc.extents.size(); d-- > 0; inner *= desc.extents[d]) {
+        if ((dimensions >> d & 1U) != 0) continue;
+        OracleValues more;
+        for (std::size_t first = 0; first < values.size(); first += inner) {
+            for (std::uint32_t i = 0; i < desc.extents[d]; ++i)
+                more.insert(more.end(), values.begin() + static_cast<std::ptrdiff_t>(first),
+                            values.begin() + static_cast<std::ptrdiff_t>(first + inner));
         }
+        values = std::move(more);
+    }
+    return values;
+}
+
+/// By how much a function that rises and falls changes at most per change of its operand; 0: it does one of both.
+double steepest(ElementwiseOperation operation) {
+    switch (operation) {
+        case ElementwiseOperation::Gelu:
+        case ElementwiseOperation::Silu: return 1.13;
+        case ElementwiseOperation::Absolute:
+        case ElementwiseOperation::Sin:
+        case ElementwiseOperation::Cos: return 1.0;
+        default: return 0.0;
     }
 }
 
-std::vector<OracleValue> oracle_values(const ElementwiseDesc& desc, std::span<const float> first,
-                                       std::span<const float> second) {
-    std::vector<OracleValue> values;
-    values.reserve(first.size());
-    for_each_element(desc, first, second, [&](float x, float y) { values.push_back(elementwise_oracle(desc, x, y)); });
-    return values;
+/// What an operand may be: in the middle its value in fp32.
+std::array<float, 3> possible(const OracleValue& operand) {
+    const auto value = static_cast<float>(operand.value);
+    if (operand.tolerance == 0.0) return {value, value, value};
+    const double error = operand.tolerance + std::abs(operand.value - static_cast<double>(value));
+    constexpr float kFar = std::numeric_limits<float>::infinity();
+    return {std::nextafter(static_cast<float>(value - error), -kFar), value,
+            std::nextafter(static_cast<float>(value + error), kFar)};
+}
+
+/// In each operand the function rises or falls between the ends, so that it is between what it is there; but for
+/// equality, for functions with a greatest slope, and for quotients by what may be 0, which may be anything.
+OracleValue bounded_step(ElementwiseOperation operation, const OracleValue& x, const OracleValue& y) {
+    constexpr double kAnything = std::numeric_limits<double>::infinity();
+    const std::array<float, 3> first = possible(x), second = possible(y);
+    OracleValue made = elementwise_oracle(operation, first[1], second[1]);
+    if (x.tolerance == 0.0 && y.tolerance == 0.0) return made;
+    if (operation == ElementwiseOperation::Divide && second[0] <= 0.0F && second[2] >= 0.0F)
+        return {made.value, kAnything};
+    if (operation == ElementwiseOperation::EqualTo || operation == ElementwiseOperation::NotEqualTo) {
+        const bool may_meet = first[0] <= second[2] && second[0] <= first[2];
+        if (x.tolerance + y.tolerance > 0.0 && may_meet) made.tolerance = 1.0;
+        return made;
+    }
+    const double slope = steepest(operation);
+    double tolerance = made.tolerance;
+    for (const float a : {first[0], first[2]}) {
+        for (const float b : {second[0], second[2]}) {
+            const OracleValue end = elementwise_oracle(operation, a, b);
+            const double moved =
+                slope != 0.0 ? slope * std::abs(static_cast<double>(a) - first[1]) : std::abs(end.value - made.value);
+            tolerance = std::max(tolerance, moved + end.tolerance);
+        }
+    }
+    made.tolerance = tolerance;
+    return made;
+}
+
+/// If the condition may be 0 or not, the result may be either value.
+OracleValue bounded_choice(const OracleValue& condition, const OracleValue& first, const OracleValue& second) {
+    if (std::abs(condition.value) > condition.tolerance) return first;
+    if (condition.tolerance == 0.0) return second;
+    return {first.value, std::max(first.tolerance, std::abs(first.value - second.value) + second.tolerance)};
+}
+
+/// `inputs`: of every element. Nothing where a value of several steps is no number, or beyond what fp32 has.
+OracleValues program_oracle(const ElementwiseDesc& desc, const std::vector<OracleValues>& inputs) {
+    OracleValues results;
+    results.reserve(inputs.front().size());
+    std::vector<OracleValue> values;  // of one element: the inputs, then each step
+    for (std::size_t e = 0; e < inputs.front().size(); ++e) {
+        values.clear();
+        for (const OracleValues& input : inputs) values.push_back(input[e]);
+        for (const float number : desc.numbers) values.push_back({number, 0.0});
+        for (const ElementwiseStep& step : desc.steps) {
+            const auto operand = [&](std::size_t o) { return values[step.operands[o]]; };
+            const std::uint32_t count = operand_count(step.operation);
+            const OracleValue made =
+                count == 3 ? bounded_choice(operand(0), operand(1), operand(2))
+                           : bounded_step(step.operation, operand(0), count == 2 ? operand(1) : OracleValue{0.0, 0.0});
+            const bool is_finite = std::isfinite(made.value) && std::isfinite(made.tolerance);
+            if (!is_finite && desc.steps.size() > 1) return {};
+            values.push_back(made);
+        }
+        results.push_back(values.back());
+    }
+    return results;
 }
 
 class ElementwiseProblem final : public OperationProblem<ElementwiseDesc> {
    public:
-    explicit ElementwiseProblem(const ElementwiseDesc& desc, bool in_place = false, std::uint64_t seed = 1)
-        : OperationProblem(desc, in_place ? "in place" : ""), in_place_(in_place), seed_(seed) {}
+    explicit ElementwiseProblem(const ElementwiseDesc& desc, std::uint64_t seed = 1, bool in_place = false)
+        : OperationProblem(desc, in_place ? "in place" : ""), seed_(seed), in_place_(in_place) {}
 
+    [[nodiscard]] Work work() const override { return count(~0U) == 0 ? Work{} : OperationProblem::work(); }
     /// In place, the first view is the output.
     [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
         std::vector<ProblemBuffer> all = OperationProblem::buffers();
@@ -57,144 +137,158 @@ class ElementwiseProblem final : public OperationProblem<ElementwiseDesc> {
 
    protected:
     [[nodiscard]] std::vector<ByteVector> contents() const override {
-        return {bytes_of_values(first()), bytes_of_values(second())};
+        std::vector<ByteVector> all;
+        for (const std::uint32_t dimensions : desc().inputs) {
+            const auto stream = static_cast<std::uint32_t>(all.size() + 1);
+            all.push_back(bytes_of_values(desc().steps.size() == 1 ? drawn_for_one(count(dimensions), stream)
+                                                                   : drawn(count(dimensions), stream)));
+        }
+        return all;
     }
-    [[nodiscard]] double operations() const override { return static_cast<double>(elements(0)); }
+    [[nodiscard]] double operations() const override { return static_cast<double>(count(~0U) * desc().steps.size()); }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
-        return {oracle_values(desc(), given.in<float>(0), given.in<float>(1))};
+        std::vector<OracleValues> values;
+        for (std::size_t i = 0; i < desc().inputs.size(); ++i)
+            values.push_back(repeated_along(desc(), desc().inputs[i], given.in<float>(i)));
+        OracleValues result = program_oracle(desc(), values);
+        if (result.empty()) return {};
+        return {std::move(result)};
     }
+    [[nodiscard]] ElementType element(const ViewShape& /*shape*/) const override { return ElementType::F32; }
     [[nodiscard]] ElementwiseViews views_of(const ElementwiseDesc& desc,
                                             std::span<const BufferView> views) const override {
-        return {.first = views[0],
-                .second = is_binary(desc.operation) ? views[1] : BufferView{},
-                .out = in_place_ ? views[0] : views.back()};
+        return {.inputs = views.first(desc.inputs.size()), .out = in_place_ ? views[0] : views.back()};
     }
 
    private:
-    // Both signs, the interval of interest, what is flushed, both ends of the range (products stay finite), zeros, one.
-    [[nodiscard]] std::vector<float> values(std::size_t count, std::uint32_t stream) const {
+    [[nodiscard]] std::size_t count(std::uint32_t dimensions) const {
+        std::size_t product = 1;
+        for (std::size_t d = 0; d < desc().extents.size(); ++d)
+            product *= (dimensions >> d & 1U) != 0 ? desc().extents[d] : 1;
+        return product;
+    }
+    /// Both signs, zeros, one, what is flushed: with these the steps of the table stay finite.
+    [[nodiscard]] std::vector<float> drawn(std::size_t wanted, std::uint32_t stream) const {
+        constexpr std::array kSpecial{0.0F, -0.0F, 1.0F, -1.0F, 0x1p-101F, 0x1p-126F, 0x1p-140F, 2.5F};
+        Draws draws(seed_, stream);
+        std::vector<float> values = draws.uniforms(wanted, -4.0F, 4.0F);
+        for (float& value : values) value = draws.below(8) == 0 ? draws.one_of(kSpecial) : value;
+        return values;
+    }
+    /// For one operation also both ends of the range (products stay finite). No operand makes a NaN: those are tested
+    /// apart (primitives/tests/elementwise_special_test.cpp).
+    [[nodiscard]] std::vector<float> drawn_for_one(std::size_t wanted, std::uint32_t stream) const {
+        using enum ElementwiseOperation;
         constexpr std::array kSpecial{0.0F,      -0.0F,     1.0F,      -1.0F,   0x1p-101F,
                                       0x1p-100F, 0x1p-126F, 0x1p-140F, 0x1p60F, -0x1p-63F};
         constexpr std::array kScales{4.0F, 4.0F, 4.0F, 100.0F, 0x1p-41F, 0x1p-99F, 0x1p62F};
-        // Comparisons meet equal operands.
-        const std::uint32_t often = desc().operation >= ElementwiseOperation::LessThan ? 2 : 16;
+        const ElementwiseOperation operation = desc().steps[0].operation;
+        const std::uint32_t often = operation >= LessThan ? 2 : 16;  // comparisons meet equal operands, `where` zeros
+        const bool are_positive = stream == 1 && (operation == Sqrt || operation == Rsqrt || operation == Power);
         Draws draws(seed_, stream);
-        std::vector<float> values(count);
+        std::vector<float> values(wanted);
         for (float& value : values) {
             value = draws.uniform(-1.0F, 1.0F) * draws.one_of(kScales);
             if (draws.below(often) == 0) value = draws.one_of(kSpecial);
+            if (are_positive) value = std::abs(value);
+            if (stream == 2 && operation == Divide && std::abs(value) < 0x1p-100F) value = 3.0F;
         }
         return values;
     }
-    // Neither operand makes a NaN: those are tested apart (primitives/tests/elementwise_special_test.cpp).
-    [[nodiscard]] std::vector<float> first() const {
-        std::vector<float> drawn = values(elements(0), 1);
-        const ElementwiseOperation operation = desc().operation;
-        if (operation == ElementwiseOperation::Sqrt || operation == ElementwiseOperation::Rsqrt ||
-            operation == ElementwiseOperation::Power) {
-            for (float& value : drawn) value = std::abs(value);
-        }
-        return drawn;
-    }
-    [[nodiscard]] std::vector<float> second() const {
-        std::vector<float> drawn = values(is_binary(desc().operation) ? elements(1) : 0, 2);
-        if (desc().operation != ElementwiseOperation::Divide) return drawn;
-        for (float& value : drawn) {
-            if (std::abs(value) < 0x1p-100F) value = 3.0F;
-        }
-        return drawn;
-    }
 
-    bool in_place_;
     std::uint64_t seed_;
+    bool in_place_;
 };
 
-using Operations = std::vector<ElementwiseOperation>;
-Operations all_operations(bool binary) {
-    Operations operations;
-    for (std::uint32_t id = 0; id < abi::elementwise::kOperationCount; ++id) {
-        const auto operation = static_cast<ElementwiseOperation>(id);
-        if (is_binary(operation) == binary) operations.push_back(operation);
-    }
-    return operations;
+// Every operation, behind others; each way in which an input may lie. Empty three ways, one element, tails of one to
+// three, around the default workgroup's 64 and 256 elements, primes, quads and not; as many dimensions, inputs and
+// steps as are allowed.
+constexpr auto kProgramCases = std::to_array<std::string_view>({
+    "extents=0-3-5 inputs=7,4 steps=add:0:1,relu:2",
+    "extents=3-0-5 inputs=7,4 steps=add:0:1,relu:2",
+    "extents=3-5-0 inputs=7,4 steps=add:0:1,relu:2",
+    "extents=3-0-5 inputs=7 steps=gelu:0",
+    "extents=1 inputs=1 steps=negate:0",
+    "extents=3 inputs=1 steps=tanh:0,copy:1",
+    "extents=63 inputs=1,1 steps=multiply:0:1,sigmoid:2",
+    "extents=64 inputs=1,0 steps=multiply:0:1,silu:2",
+    "extents=65 inputs=1,1 steps=subtract:0:1,gelu:2",
+    "extents=255 inputs=1,1 steps=add:0:1,sin:2,cos:3",
+    "extents=257 inputs=1,1 steps=add:0:1,exp:2,log:3",
+    "extents=256 inputs=1,1 steps=maximum:0:1,minimum:2:0,absolute:3",
+    "extents=7-11-13 inputs=7,3,4 steps=subtract:0:1,multiply:3:2,floor:4,round:3,subtract:6:5",
+    "extents=3-5-12 inputs=7,6,5 steps=absolute:1,sqrt:3,add:4:2,multiply:5:0",
+    "extents=3-5-8 inputs=3,5,0 steps=multiply:0:0,exp:1,add:3:4,rsqrt:5,multiply:6:2",
+    "extents=5-23-9 inputs=7,2 steps=exp:1,divide:0:2,tanh:3",
+    "extents=4-6-4 inputs=7,4,1 steps=sigmoid:0,sigmoid:1,power:3:4,multiply:5:2",
+    "extents=31-4 inputs=3,3,2 steps=less_than:0:1,less_or_equal:1:2,maximum:3:4,where:5:0:1",
+    "extents=31-3 inputs=3,3,2 steps=greater_than:0:1,greater_or_equal:1:2,minimum:3:4,where:5:2:1",
+    "extents=16-16 inputs=3,2,0 steps=equal_to:0:1,not_equal_to:0:2,subtract:3:4,where:0:5:1",
+    "extents=2-3-2-3-2-3 inputs=63,41,10 steps=add:0:1,multiply:3:2,maximum:4:1",
+    "extents=2-1-2-1-2-1-2-1-2-1-2-1-2-1-2-3 inputs=65535,65280,255 steps=subtract:0:1,multiply:3:2,sigmoid:4",
+    "extents=5-4 inputs=3,1,2,0,3,1,2,0,3,1,2,0,3,1,2 steps=add:0:1,add:15:2,add:16:3,add:17:4,add:18:5,add:19:6,"
+    "add:20:7,add:21:8,add:22:9,add:23:10,add:24:11,add:25:12,add:26:13,add:27:14",
+    "extents=17-5 inputs=3 numbers=1 steps=multiply:0:1",
+    "extents=17-8 inputs=3,1 numbers=4 steps=multiply:0:2,add:6:3,where:1:7:4,maximum:8:5",
+});
+
+ElementwiseDesc program_of(std::string_view text) {
+    ElementwiseDesc desc = operation_of<ElementwiseDesc>().fields.parse(text).value();
+    constexpr std::array kNumbers{-0.37F, 1.25F, 0x1p-100F, -0.0F};
+    std::copy_n(kNumbers.begin(), desc.numbers.size(), desc.numbers.begin());
+    return desc;
 }
-constexpr std::array kLayouts{SecondOperand::Full, SecondOperand::Shared, SecondOperand::MemberRows,
-                              SecondOperand::Row};
 
-struct ElementwiseSize {
-    std::uint32_t members, rows, columns;
-};
+/// All steps are ones that drivers compile quickly.
+ElementwiseDesc longest_program() {
+    ElementwiseDesc desc{.extents = {9, 12}, .inputs = {3, 2}};
+    while (desc.steps.size() < kMostProgramSteps) {
+        const auto last = static_cast<std::uint32_t>(desc.inputs.size() + desc.steps.size()) - 1;
+        const bool is_even = desc.steps.size() % 2 == 0;
+        desc.steps.push_back(is_even ? ElementwiseStep{ElementwiseOperation::Subtract, {0, last}}
+                                     : ElementwiseStep{ElementwiseOperation::Absolute, {last}});
+    }
+    return desc;
+}
 
-// Empty three ways, one element, tails of one to three, around the default workgroup's 64 and 256 elements, primes.
-constexpr auto kElementwiseSizes = std::to_array<ElementwiseSize>({{0, 3, 5},
-                                                                   {3, 0, 5},
-                                                                   {3, 5, 0},
-                                                                   {1, 1, 1},
-                                                                   {1, 1, 3},
-                                                                   {1, 5, 13},
-                                                                   {1, 1, 63},
-                                                                   {3, 1, 85},
-                                                                   {2, 16, 8},
-                                                                   {1, 1, 257},
-                                                                   {7, 11, 13}});
+/// Every operation alone, with operands that are whole and that are repeated, of lengths that quads divide and that
+/// they do not.
+std::vector<ElementwiseDesc> single_steps() {
+    constexpr std::array<std::uint32_t, 4> kLies{7, 6, 5, 4};
+    std::vector<ElementwiseDesc> all;
+    for (std::uint32_t number = 0; number < enum_words(ElementwiseOperation{}).size(); ++number) {
+        const std::uint32_t columns = number % 2 == 0 ? 9 : 12;
+        ElementwiseDesc desc = one_step(static_cast<ElementwiseOperation>(number), {5, 23, columns});
+        for (std::size_t i = 1; i < desc.inputs.size(); ++i) desc.inputs[i] = kLies[(number + i) % kLies.size()];
+        all.push_back(std::move(desc));
+    }
+    return all;
+}
 
 Problems elementwise_cases(std::uint64_t seed) {
     Problems problems;
     const auto add = [&](const ElementwiseDesc& desc, bool in_place) {
-        problems.push_back(std::make_unique<ElementwiseProblem>(desc, in_place, seed + problems.size()));
+        problems.push_back(std::make_unique<ElementwiseProblem>(desc, seed + problems.size(), in_place));
     };
-    const Operations unary = all_operations(false);
-    for (std::size_t i = 0; i < unary.size(); ++i) {
-        add({.operation = unary[i], .members = 5, .rows = 23, .columns = 9, .scale = -0.37F, .shift = 1.25F},
-            i % 2 == 0);
-    }
-    add({.operation = ElementwiseOperation::ScaleShift, .members = 1, .rows = 31, .columns = 3, .scale = 0x1p-100F},
-        false);
-    // Rows that quads divide, and rows that they do not.
-    for (const ElementwiseOperation operation : all_operations(true)) {
-        for (const SecondOperand second : kLayouts) {
-            // The layouts of the later operations are the same code: two of them each.
-            const bool is_odd = static_cast<std::uint32_t>(operation) % 2 != 0;
-            const bool is_later = operation > ElementwiseOperation::Maximum;
-            if (is_later && (second == SecondOperand::Shared || second == SecondOperand::Row) != is_odd) continue;
-            const std::uint32_t columns =
-                second == SecondOperand::Full || operation == ElementwiseOperation::Add ? 7 : 12;
-            add({.operation = operation, .members = 3, .rows = 5, .columns = columns, .second = second},
-                operation == ElementwiseOperation::Subtract);
-        }
-    }
-    for (const ElementwiseSize& size : kElementwiseSizes) {
-        const std::size_t i = problems.size();
-        add({.operation = ElementwiseOperation::Gelu,
-             .members = size.members,
-             .rows = size.rows,
-             .columns = size.columns},
-            false);
-        add({.operation = ElementwiseOperation::Add,
-             .members = size.members,
-             .rows = size.rows,
-             .columns = size.columns,
-             .second = kLayouts[i / 2 % kLayouts.size()]},
-            true);
-    }
+    for (const std::string_view text : kProgramCases) add(program_of(text), false);
+    add(longest_program(), false);
+    for (const ElementwiseDesc& desc : single_steps()) add(desc, problems.size() % 2 == 0);
     return problems;
 }
 
 Problems elementwise_benchmarks() {
-    Problems problems;
-    for (const ElementwiseOperation operation : {ElementwiseOperation::Gelu, ElementwiseOperation::Add,
-                                                 ElementwiseOperation::Divide, ElementwiseOperation::Power}) {
-        problems.push_back(std::make_unique<ElementwiseProblem>(
-            ElementwiseDesc{
-                .operation = operation, .members = 64, .rows = 64, .columns = 256, .second = SecondOperand::MemberRows},
-            false, 1));
-    }
-    return problems;
+    return problems_of<ElementwiseProblem>(
+        {program_of("extents=4096-256 inputs=3,3,2 steps=multiply:0:1,add:3:2,silu:4"),
+         program_of("extents=64-64-256 inputs=7,3,3,4,4 steps=subtract:0:1,multiply:5:2,multiply:6:3,add:7:4,gelu:8"),
+         program_of("extents=64-64-256 inputs=7,5 steps=add:0:1"),
+         program_of("extents=64-64-256 inputs=7 steps=gelu:0"),
+         program_of("extents=64-64-256 inputs=7,5 steps=divide:0:1"),
+         program_of("extents=64-64-256 inputs=7,5 steps=power:0:1"),
+         program_of("extents=64-64-256 inputs=6,7,7 steps=where:0:1:2")});
 }
 
 }  // namespace
 
-// Each operation is a pipeline for each configuration.
 const Family& elementwise_family() noexcept {
     static constexpr Family kFamily{.name = "elementwise",
                                     .exactness = "E+P",

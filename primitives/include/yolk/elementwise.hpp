@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// elementwise: one operation on every element of a population's arrays, alone or with a second operand
-// (docs/kernels/elementwise.md). Class P; what only moves or compares bits is class E.
+// elementwise: one operation on every element of arrays, or a program of several, as one kernel that is made for it at
+// run time (docs/kernels/elementwise.md, docs/adr/0061). Class P; what only moves or compares bits is class E.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "yolk/internal/abi/elementwise.h"
 #include "yolk/internal/primitives/activation.hpp"
@@ -22,110 +24,119 @@ enum class ElementwiseOperation : std::uint32_t {
     Silu = abi::activation::kActivationSilu,
     Tanh = abi::activation::kActivationTanh,
     Sigmoid = abi::activation::kActivationSigmoid,
-    Exp = abi::elementwise::kExp,  ///< 0 below -69, exp(88) above 88
-    Log = abi::elementwise::kLog,  ///< natural; of 2^-100 for all below, negative ones too
-    Negate = abi::elementwise::kNegate,
-    ScaleShift = abi::elementwise::kScaleShift,  ///< scale * x + shift
-    Add = abi::elementwise::kAdd,                ///< first + second
-    Subtract = abi::elementwise::kSubtract,      ///< first - second
-    Multiply = abi::elementwise::kMultiply,
-    Maximum = abi::elementwise::kMaximum,
-    Absolute = abi::elementwise::kAbsolute,
-    Sqrt = abi::elementwise::kSqrt,    ///< NaN of negative numbers
-    Rsqrt = abi::elementwise::kRsqrt,  ///< 1 / sqrt(x)
-    Sin = abi::elementwise::kSin,      ///< of every finite number
-    Cos = abi::elementwise::kCos,
-    Floor = abi::elementwise::kFloor,
-    Round = abi::elementwise::kRound,  ///< half to even
-    Minimum = abi::elementwise::kMinimum,
-    Divide = abi::elementwise::kDivide,      ///< first / second
-    Power = abi::elementwise::kPower,        ///< first to the power of second; special operands as in C
-    LessThan = abi::elementwise::kLessThan,  ///< 1 where first < second, else 0; likewise those below
-    LessOrEqual = abi::elementwise::kLessOrEqual,
-    GreaterThan = abi::elementwise::kGreaterThan,
-    GreaterOrEqual = abi::elementwise::kGreaterOrEqual,
-    EqualTo = abi::elementwise::kEqualTo,
-    NotEqualTo = abi::elementwise::kNotEqualTo,  ///< 1 where one is not a number
+    Exp,  ///< 0 below -69, exp(88) above 88
+    Log,  ///< natural; of 2^-100 for all below, negative ones too
+    Negate,
+    Absolute,
+    Sqrt,   ///< NaN of negative numbers
+    Rsqrt,  ///< 1 / sqrt(x)
+    Sin,    ///< of every finite number
+    Cos,
+    Floor,
+    Round,     ///< half to even
+    Add,       ///< first + second; two operands, from here on
+    Subtract,  ///< first - second
+    Multiply,
+    Maximum,
+    Minimum,
+    Divide,    ///< first / second
+    Power,     ///< first to the power of second; special operands as in C
+    LessThan,  ///< 1 where first < second, else 0; likewise those below
+    LessOrEqual,
+    GreaterThan,
+    GreaterOrEqual,
+    EqualTo,
+    NotEqualTo,  ///< 1 where one is not a number
+    Where,       ///< first != 0 ? second : third; NaN is not 0
 };
 constexpr auto enum_words(ElementwiseOperation /*type*/) {
-    return std::to_array<std::string_view>(
-        {"copy",     "relu",        "gelu",        "silu",      "tanh",          "sigmoid",      "exp",
-         "log",      "negate",      "scale_shift", "add",       "subtract",      "multiply",     "maximum",
-         "absolute", "sqrt",        "rsqrt",       "sin",       "cos",           "floor",        "round",
-         "minimum",  "divide",      "power",       "less_than", "less_or_equal", "greater_than", "greater_or_equal",
-         "equal_to", "not_equal_to"});
+    return std::to_array<std::string_view>({"copy",          "relu",         "gelu",
+                                            "silu",          "tanh",         "sigmoid",
+                                            "exp",           "log",          "negate",
+                                            "absolute",      "sqrt",         "rsqrt",
+                                            "sin",           "cos",          "floor",
+                                            "round",         "add",          "subtract",
+                                            "multiply",      "maximum",      "minimum",
+                                            "divide",        "power",        "less_than",
+                                            "less_or_equal", "greater_than", "greater_or_equal",
+                                            "equal_to",      "not_equal_to", "where"});
 }
-/// "gelu", "scale_shift"; "?" for a number that no operation has.
+/// "gelu", "where"; "?" for a number that no operation has.
 [[nodiscard]] constexpr std::string_view to_string(ElementwiseOperation operation) noexcept {
     return word_of(operation);
 }
-/// Whether it takes a second operand.
-[[nodiscard]] constexpr bool is_binary(ElementwiseOperation operation) noexcept {
-    const auto number = static_cast<std::uint32_t>(operation);
-    return (number >= abi::elementwise::kAdd && number <= abi::elementwise::kMaximum) ||
-           number >= abi::elementwise::kMinimum;
+/// 1, 2 or 3.
+[[nodiscard]] constexpr std::uint32_t operand_count(ElementwiseOperation operation) noexcept {
+    if (operation == ElementwiseOperation::Where) return 3;
+    return operation >= ElementwiseOperation::Add ? 2 : 1;
 }
-/// Whether it is one of the operations that have modules of their own, because they take long to compile.
-[[nodiscard]] constexpr bool is_long(ElementwiseOperation operation) noexcept {
-    return (operation >= ElementwiseOperation::Sqrt && operation <= ElementwiseOperation::Cos) ||
-           operation == ElementwiseOperation::Divide || operation == ElementwiseOperation::Power;
-}
+/// About what it computes for an element, as multiply-adds.
+[[nodiscard]] std::uint64_t cost_of(ElementwiseOperation operation) noexcept;
 [[nodiscard]] constexpr ElementwiseOperation operation_of(Activation activation) noexcept {
     return static_cast<ElementwiseOperation>(activation);
 }
 
-/// The second operand's shape; what it lacks is repeated.
-enum class SecondOperand : std::uint32_t {
-    Full = abi::elementwise::kSecondFull,              ///< [members, rows, columns]
-    Shared = abi::elementwise::kSecondShared,          ///< [rows, columns], for every member
-    MemberRows = abi::elementwise::kSecondMemberRows,  ///< [members, columns], a row for each member
-    Row = abi::elementwise::kSecondRow,                ///< [columns], one row for all (a bias)
-};
-constexpr auto enum_words(SecondOperand /*type*/) {
-    return std::to_array<std::string_view>({"full", "shared", "member_rows", "row"});
-}
+/// Buffers of a kernel on every device (docs/gpus.md's floor), less the output.
+inline constexpr std::uint32_t kMostProgramInputs = 15;
+inline constexpr std::uint32_t kMostProgramDimensions = 16;
+/// Compilers take time for each step, in milliseconds of a core: SwiftShader's .5 for a sum, 1.4 for tanh, 6 for a
+/// quotient, lavapipe's .3, .7 and 4 beside 17 for any kernel at all. The time grows faster than the steps beyond this.
+inline constexpr std::uint32_t kMostProgramSteps = 64;
 
 /// Tuning parameters; any valid configuration gives the same bytes.
 struct ElementwiseConfig {
     std::uint32_t workgroup_size = 64;
     std::uint32_t loads_per_invocation = 1;
-    std::uint32_t elements_per_load = 1;  ///< 4 where the second operand's length allows
+    std::uint32_t elements_per_load = 1;  ///< 4 where the dimensions that no input tells apart end in a multiple of 4
+    std::uint32_t texel_inputs = 0;       ///< 1: inputs are read as texel buffers
 };
 
 struct ElementwiseViews {
-    BufferView first;
-    BufferView second{};  ///< empty for unary operations
-    BufferView out;       ///< may be `first`, the same range exactly
+    std::span<const BufferView> inputs;  ///< 4-byte elements
+    BufferView out;                      ///< likewise; may be an input of its size, the same range exactly
+};
+
+struct ElementwiseStep {
+    ElementwiseOperation operation = ElementwiseOperation::Copy;
+    /// Values: the inputs are 0 and so on, the numbers follow, then the steps' results.
+    std::vector<std::uint32_t> operands;
+};
+
+struct ElementwiseDispatch {
+    BindingOf<abi::elementwise::Params> binding;
+    abi::elementwise::Params params;
+    LinearGrid grid;
 };
 
 struct ElementwiseDesc {
     using Config = ElementwiseConfig;
     using Views = ElementwiseViews;
     using Params = abi::elementwise::Params;
-    /// `tail`: the elements that quads leave over.
-    struct Pipelines {
-        PipelineOf<Params> whole, tail;
-    };
-    struct Bindings {
-        BindingOf<Params> whole, tail;
-    };
+    using Bindings = ElementwiseDispatch;
 
-    ElementwiseOperation operation = ElementwiseOperation::Copy;
-    std::uint32_t members = 1;
-    std::uint32_t rows = 0;
-    std::uint32_t columns = 0;
-    SecondOperand second = SecondOperand::Full;  ///< of binary operations
-    float scale = 1.0F;                          ///< of ScaleShift: finite, zero or at least 2^-100 in magnitude
-    float shift = 0.0F;                          ///< likewise
-    std::optional<ElementwiseConfig> config{};   ///< unset: the device's table, else its heuristic
+    std::vector<std::uint32_t> extents{};  ///< of the output, outermost first
+    /// Of each input which dimensions it has: bit d is that of extents[d]. It is repeated along the others.
+    std::vector<std::uint32_t> inputs{};
+    /// Values that all elements share, at most abi::elementwise::kMostNumbers. One kernel serves all numbers.
+    std::vector<float> numbers{};
+    std::vector<ElementwiseStep> steps{};       ///< the last one's result is the output
+    std::optional<ElementwiseConfig> config{};  ///< unset: the device's table, else the heuristic
 };
 
+/// One operation on arrays that are as long as its result.
+[[nodiscard]] ElementwiseDesc one_step(ElementwiseOperation operation, std::vector<std::uint32_t> extents);
+
+/// Whether the kernel can tell apart where so many inputs lie: it knows abi::elementwise::kMostRuns runs of dimensions.
+[[nodiscard]] bool has_few_runs(const ElementwiseDesc& desc);
+
+/// Its heuristic: four elements per load where the space has it; on CPU drivers large workgroups, several loads where
+/// there are many elements, and texel buffers where they are large enough.
 template <>
 const Operation<ElementwiseDesc>& operation_of<ElementwiseDesc>();
 using ElementwisePlan = Plan<ElementwiseDesc>;
 using BoundElementwise = Bound<ElementwiseDesc>;
-/// No scratch; a second dispatch where quads leave elements over. Errors besides those of every plan: scale or shift
-/// outside its range.
+/// No scratch. Errors: a description that is none, a configuration outside its space, sizes that overflow or pass the
+/// device's binding limit, a driver that refuses the kernel.
 inline constexpr Planner<ElementwiseDesc> plan_elementwise;
 
 }  // namespace yolk

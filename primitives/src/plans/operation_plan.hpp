@@ -182,9 +182,11 @@ Result<void> Plan<Desc>::check(const typename Desc::Views& views, const BufferVi
     }
     // In place the input is the output, and checked as that.
     for (const ViewField<Desc>& field : operation.views) {
-        if (field.may_be == nullptr || !is_same(views.*field.view, views.*field.may_be)) continue;
-        const auto input = std::ranges::find(operation.views, field.may_be, &ViewField<Desc>::view);
-        std::erase_if(inputs, [&](const NeededView& needs) { return needs.name == input->name; });
+        if (!field.may_be_input) continue;
+        const std::uint64_t bytes = is_empty_ ? 0 : unlimited_bytes_of(field.shape(desc_));
+        std::erase_if(inputs, [&](const NeededView& needs) {
+            return needs.needed_bytes == bytes && is_same(needs.view, views.*field.view);
+        });
     }
     if (scratch_.size_bytes != 0)
         outputs.push_back({.view = scratch,

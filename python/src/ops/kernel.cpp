@@ -28,7 +28,6 @@
 #include "yolk/reduce.hpp"
 #include "yolk/scatter.hpp"
 #include "yolk/softmax.hpp"
-#include "yolk/where.hpp"
 
 namespace yolk::python {
 namespace {
@@ -144,10 +143,15 @@ Result<std::shared_ptr<const Kernel>> normalize(const Device& device, std::strin
     return make<NormalizeDesc>(device, fields, numbers, {{"epsilon", &set<&NormalizeDesc::epsilon>}});
 }
 
+template <std::size_t kIndex>
+void set_number(ElementwiseDesc& desc, double value) {
+    if (kIndex < desc.numbers.size()) desc.numbers[kIndex] = static_cast<float>(value);
+}
+
 Result<std::shared_ptr<const Kernel>> elementwise(const Device& device, std::string_view fields,
                                                   const Numbers& numbers) {
     using Desc = ElementwiseDesc;
-    return make<Desc>(device, fields, numbers, {{"scale", &set<&Desc::scale>}, {"shift", &set<&Desc::shift>}});
+    return make<Desc>(device, fields, numbers, {{"number0", &set_number<0>}, {"number1", &set_number<1>}});
 }
 
 Result<std::shared_ptr<const Kernel>> rearrange(const Device& device, std::string_view fields, const Numbers& numbers) {
@@ -240,7 +244,6 @@ const std::map<std::string_view, Maker>& makers() {
         {"reduce", &plain<ReduceDesc>},
         {"scatter", &plain<ScatterDesc>},
         {"softmax", &plain<SoftmaxDesc>},
-        {"where", &plain<WhereDesc>},
     };
     return kMakers;
 }

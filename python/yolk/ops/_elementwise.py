@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import math
+import itertools
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from ._run import run
 if TYPE_CHECKING:
     from ._array import Array
 
-_SMALLEST_SCALE = 2.0**-100
-_COMMUTATIVE = {"add", "multiply", "maximum", "minimum", "equal_to", "not_equal_to"}
+_MOST_AXES = 16
+_MOST_RUNS = 5  # of axes that operands have, between axes that they lack
+_MOST = float(np.finfo(np.float32).max)
 
 
 def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -27,88 +29,54 @@ def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
                        "extents are equal or 1.") from reason
 
 
-def repeated(small: tuple[int, ...], whole: tuple[int, ...]) -> tuple[int, int, int] | None:
-    """[members, rows, columns] of the whole, if the small one is its [members, columns]; None otherwise."""
-    padded = (1,) * (len(whole) - len(small)) + small
-    axes = [(one, all_) for one, all_ in zip(padded, whole) if all_ != 1]
-    first = 0
-    while first < len(axes) and axes[first][0] == axes[first][1]:
-        first += 1
-    last = len(axes)
-    while last > first and axes[last - 1][0] == axes[last - 1][1]:
-        last -= 1
-    if any(one != 1 for one, _ in axes[first:last]):
-        return None
-    sizes = [size for _, size in axes]
-    return math.prod(sizes[:first]), math.prod(sizes[first:last]), math.prod(sizes[last:])
-
-
-def layout(small: tuple[int, ...], whole: tuple[int, ...]) -> tuple[str, int, int, int] | None:
-    """How the kernels name it: full, row or member_rows, with members, rows and columns."""
-    if small == whole:
-        return "full", 1, 1, math.prod(whole)
-    found = repeated(small, whole)
-    if found is None:
-        return None
-    members, rows, columns = found
-    if rows == 1:
-        return "full", 1, 1, math.prod(whole)
-    return ("row" if members == 1 else "member_rows"), members, rows, columns
-
-
-def _unary(operation: str, x: Any, numbers: dict[str, float] | None = None) -> Any:
-    (value,) = _array.operands(x, names=("x",))
-    return run("elementwise", f"rows=1 columns={value.size} operation={operation}", [value],
-               [(value.shape, value.dtype)], numbers)[0]
-
-
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.floating, np.integer)) and not isinstance(value, np.ndarray)
+    """One that a kernel takes as it is, without an array."""
+    is_one = isinstance(value, (int, float, np.floating, np.integer)) and not isinstance(value, np.ndarray)
+    return is_one and abs(value) <= _MOST
 
 
-def _affine(x: Any, scale: float, shift: float) -> Any:
-    """None where the kernel does not take the two constants."""
-    for number in (scale, shift):
-        if not math.isfinite(number) or abs(number) > 3e38 or (number != 0.0 and abs(number) < _SMALLEST_SCALE):
-            return None
-    return _unary("scale_shift", x, {"scale": scale, "shift": shift})
+def _axes(shape: tuple[int, ...], values: list[Any]) -> tuple[list[int], list[int]]:
+    """The result's extents, and the bits of those that each value has. Neighbours that no value tells apart are one."""
+    extents: list[int] = []
+    kept: list[list[bool]] = []
+    shapes = [(1,) * (len(shape) - value.ndim) + value.shape for value in values]
+    for axis, extent in enumerate(shape):
+        has = [one[axis] != 1 for one in shapes]
+        if extent == 1:
+            continue
+        if kept and kept[-1] == has:
+            extents[-1] *= extent
+        else:
+            extents.append(extent)
+            kept.append(has)
+    if not extents:
+        return [1], [1] * len(values)
+    return extents, [sum(1 << axis for axis, has in enumerate(kept) if has[i]) for i in range(len(values))]
 
 
-def _with_number(operation: str, a: Any, b: Any) -> Any:
-    """An array and a Python number, in one kernel without another array; None where there is no such kernel."""
-    if operation == "add":
-        return _affine(b, 1.0, float(a)) if _is_number(a) else _affine(a, 1.0, float(b))
-    if operation == "multiply":
-        return _affine(b, float(a), 0.0) if _is_number(a) else _affine(a, float(b), 0.0)
-    if operation == "subtract":
-        return _affine(b, -1.0, float(a)) if _is_number(a) else _affine(a, 1.0, -float(b))
-    return None
-
-
-def _binary(operation: str, a: Any, b: Any) -> Any:
-    if isinstance(a, _array.Array) != isinstance(b, _array.Array) and (_is_number(a) or _is_number(b)):
-        result = _with_number(operation, a, b)
-        if result is not None:
-            return result
-    first, second = _array.operands(a, b)
-    shape = broadcast_shape(first.shape, second.shape)
-    if first.shape != shape and second.shape == shape and operation in _COMMUTATIVE:
-        first, second = second, first
-    if first.shape != shape:
-        first = _moves.broadcast_to(first, shape)
-    lies = layout(second.shape, shape)
-    if lies is None:
-        second = _moves.broadcast_to(second, shape)
-        lies = layout(shape, shape)
-    assert lies is not None
-    kind, members, rows, columns = lies
-    return run("elementwise", f"members={members} rows={rows} columns={columns} operation={operation} second={kind}",
-               [first, second], [(shape, first.dtype)])[0]
+def _applied(operation: str, *operands: Any, names: tuple[str, ...] = ()) -> Any:
+    """One operation on arrays and numbers, repeated by NumPy's rule."""
+    is_number = [any(isinstance(other, _array.Array) for other in operands) and _is_number(one) for one in operands]
+    arrays = [one for one, number in zip(operands, is_number) if not number]
+    values = _array.operands(*arrays, names=tuple(name for name, number in zip(names, is_number) if not number))
+    shape = broadcast_shape(*(value.shape for value in values))
+    extents, inputs = _axes(shape, values)
+    runs = {run.span() for bits in inputs for run in re.finditer("1+", f"{bits:b}")}
+    if len(extents) > _MOST_AXES or len(runs) > _MOST_RUNS:
+        values = [_moves.broadcast_to(value, shape) for value in values]
+        extents, inputs = _axes(shape, values)
+    of_arrays, of_numbers = itertools.count(), itertools.count(len(values))
+    step = ":".join([operation, *(str(next(of_numbers if number else of_arrays)) for number in is_number)])
+    fields = (f"extents={'-'.join(map(str, extents))} inputs={','.join(map(str, inputs))} "
+              f"numbers={sum(is_number)} steps={step}")
+    given = (float(one) for one, number in zip(operands, is_number) if number)
+    numbers = {f"number{index}": number for index, number in enumerate(given)}
+    return run("elementwise", fields, values, [(shape, _array.FLOAT32)], numbers)[0]
 
 
 def _make_unary(name: str, operation: str, words: str) -> Any:
     def function(x: Any) -> Array:
-        return _unary(operation, x)
+        return _applied(operation, x, names=("x",))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = words + " float32 of any shape; the same shape."
@@ -117,7 +85,7 @@ def _make_unary(name: str, operation: str, words: str) -> Any:
 
 def _make_binary(name: str, operation: str, words: str) -> Any:
     def function(a: Any, b: Any) -> Array:
-        return _binary(operation, a, b)
+        return _applied(operation, a, b)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = words + " float32, with NumPy's broadcasting. Raises BadInput for shapes that do not fit."
@@ -164,21 +132,7 @@ def where(condition: Any, a: Any, b: Any) -> Array:
     """a where the condition is not 0, else b: float32, with NumPy's broadcasting. NaN is not 0.
 
     Raises BadInput for shapes that do not fit."""
-    values = _array.operands(condition, a, b, names=("condition", "a", "b"))
-    shape = broadcast_shape(*(value.shape for value in values))
-    found = [layout(value.shape, shape) for value in values]
-    split = {(lies[1], lies[2], lies[3]) for lies in found if lies is not None and lies[0] != "full"}
-    members, rows, columns = split.pop() if len(split) == 1 else (1, 1, math.prod(shape))
-    kinds = []
-    for index, lies in enumerate(found):
-        if lies is not None and (lies[0] == "full" or (members, rows, columns) == lies[1:]):
-            kinds.append(lies[0])
-        else:
-            values[index] = _moves.broadcast_to(values[index], shape)
-            kinds.append("full")
-    fields = (f"members={members} rows={rows} columns={columns} condition={kinds[0]} first={kinds[1]} "
-              f"second={kinds[2]}")
-    return run("where", fields, values, [(shape, values[1].dtype)])[0]
+    return _applied("where", condition, a, b, names=("condition", "a", "b"))
 
 
 _FORMATS = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}

@@ -11,9 +11,7 @@
 
 namespace yolk {
 struct BlockInverseDesc;
-struct ElementwiseDesc;
 struct MatmulDesc;
-struct WhereDesc;
 }  // namespace yolk
 
 namespace yolk::reference {
@@ -31,8 +29,6 @@ void copy_wanted(std::span<const T> result, std::span<T> view) {
 
 // Those that others are made of.
 void run_twin(const BlockInverseDesc& desc, const HostViews& views);
-void run_twin(const ElementwiseDesc& desc, const HostViews& views);
 void run_twin(const MatmulDesc& desc, const HostViews& views);
-void run_twin(const WhereDesc& desc, const HostViews& views);
 
 }  // namespace yolk::reference

@@ -102,6 +102,10 @@ class ElementWriter {
    private:
     /// Of quads, whether one word of the input is loaded for all four.
     [[nodiscard]] bool is_single(const ElementCode::Input& input) const { return ids_.is_quads() && input.is_repeated; }
+    /// Whether a value, an input or a number, is one word for all four.
+    [[nodiscard]] bool is_word(std::size_t value) const {
+        return value >= code_.inputs.size() || is_single(code_.inputs[value]);
+    }
     /// A pointer to a buffer of words; the library of quads has none.
     std::uint32_t single_buffer() {
         if (single_ != 0) return single_;
@@ -207,7 +211,7 @@ class ElementWriter {
     /// The steps on words, in order.
     Result<std::uint32_t> write_steps(ElementWords values) {
         for (const ElementCode::Step& step : code_.steps) {
-            const std::uint32_t function = parts_.named("program_" + step.function);
+            const std::uint32_t function = parts_.named("elementwise_" + step.function);
             if (parts_.function(function) == nullptr || step.operands.empty() || step.operands.size() > kMostOperands)
                 return bad_input("A program of elements calls '{}' with {} operands, which there is not.",
                                  step.function, step.operands.size());
@@ -219,7 +223,8 @@ class ElementWriter {
     }
     void branch(std::uint32_t to) { append_instruction(body_, spv::OpBranch, std::array{to}); }
     void label(std::uint32_t id) { append_instruction(body_, spv::OpLabel, std::array{id}); }
-    /// For each of four components: a loop, so that drivers inline each step once (elementwise.comp).
+    /// For each of four components: a loop, so that drivers inline each step once: with four calls of each
+    /// SwiftShader takes ten times as long to make a pipeline.
     Result<std::uint32_t> write_quad(const ElementWords& values, std::uint32_t component, std::uint32_t result) {
         const std::uint32_t header = next_++, test = next_++, body = next_++, next = next_++, merge = next_++;
         const std::uint32_t zeros = next_++;  // a loop writes components: nothing shows that it writes all of them
@@ -237,8 +242,7 @@ class ElementWriter {
         label(body);
         ElementWords words;
         for (std::size_t i = 0; i < values.size(); ++i)
-            words.push_back(is_single(code_.inputs[i]) ? values[i]
-                                                       : operation(spv::OpVectorExtractDynamic, {values[i], c}));
+            words.push_back(is_word(i) ? values[i] : operation(spv::OpVectorExtractDynamic, {values[i], c}));
         YOLK_TRY(const std::uint32_t made, write_steps(std::move(words)));
         const std::uint32_t place = operation(spv::OpAccessChain, {result, c}, ids_.word_in_function);
         append_instruction(body_, spv::OpStore, std::array{place, made});
@@ -261,6 +265,10 @@ class ElementWriter {
         for (std::size_t i = 0; i < code_.inputs.size(); ++i) {
             YOLK_TRY(const std::uint32_t loaded, load(i));
             values.push_back(loaded);
+        }
+        for (std::uint32_t n = 0; n < code_.numbers; ++n) {
+            YOLK_TRY(const std::uint32_t number, param("numbers", n));
+            values.push_back(number);
         }
         YOLK_TRY(const std::uint32_t made,
                  ids_.is_quads() ? write_quad(values, component, result) : write_steps(std::move(values)));

@@ -37,12 +37,5 @@ EXACT_FUNCTION uint exact_log_word(uint x) {
     return exact_number_bits(exact_log(exact_from_bits(x)), exact_is_nan_word(x));
 }
 
-// scale * x + shift; scale and shift zero or at least 2^-100 in size.
-EXACT_FUNCTION uint exact_scale_shift_word(uint x, float scale, float shift) {
-    exact_float product = exact_flush(exact_from_bits(x)) * scale;
-    exact_float sum = exact_flush(product) + shift;
-    return exact_number_bits(sum, exact_is_nan_word(x));
-}
-
 EXACT_END
 #endif

@@ -1,62 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations of elementwise by their numbers (yolk/internal/abi/elementwise.h), for the kernel and its twin. With `operation`
-// a specialization constant, one branch remains. The long ones are functions, and modules, of their own: a driver compiles
-// what a branch does not take before it drops it (SwiftShader took 1.6 times as long for a sum with all in one).
+// The operations of elementwise, from words to words: what its kernels are made of (docs/adr/0061), by these names, and
+// what their twin calls. No function has a branch: SwiftShader's compiler takes twice as long for each one in a loop.
 #ifndef YOLK_EXACT_OPERATIONS_H
 #define YOLK_EXACT_OPERATIONS_H
-#include "yolk/internal/abi/elementwise.h"
 #include "yolk/exact/exact_elementwise.h"
 #include "yolk/exact/exact_power.h"
 #include "yolk/exact/exact_sine.h"
 EXACT_BEGIN
 
-#ifdef __cplusplus
-#define EXACT_OPERATION(name) abi::elementwise::name
-#else
-#define EXACT_OPERATION(name) name
-#endif
-
-// Of a number that no operation of one operand has, what the activation of that number gives. `scale` and `shift`: of
-// kScaleShift.
-EXACT_FUNCTION uint exact_unary_word(uint operation, uint x, float scale, float shift) {
-    switch (operation) {
-        case EXACT_OPERATION(kExp): return exact_exp_word(x);
-        case EXACT_OPERATION(kLog): return exact_log_word(x);
-        case EXACT_OPERATION(kNegate): return x ^ kExactSignMask;
-        case EXACT_OPERATION(kScaleShift): return exact_scale_shift_word(x, scale, shift);
-        case EXACT_OPERATION(kAbsolute): return exact_absolute_word(x);
-        case EXACT_OPERATION(kFloor): return exact_floor_word(x);
-        case EXACT_OPERATION(kRound): return exact_round_word(x);
-        default: return exact_bits(exact_activate(operation, exact_from_bits(x)));
-    }
+EXACT_FUNCTION uint elementwise_copy(uint x) { return x; }
+EXACT_FUNCTION uint elementwise_relu(uint x) { return exact_bits(exact_relu(exact_from_bits(x))); }
+EXACT_FUNCTION uint elementwise_gelu(uint x) { return exact_bits(exact_gelu(exact_from_bits(x))); }
+EXACT_FUNCTION uint elementwise_silu(uint x) { return exact_bits(exact_silu(exact_from_bits(x))); }
+EXACT_FUNCTION uint elementwise_tanh(uint x) { return exact_bits(exact_tanh_or_nan(exact_from_bits(x))); }
+EXACT_FUNCTION uint elementwise_sigmoid(uint x) { return exact_bits(exact_sigmoid(exact_from_bits(x))); }
+EXACT_FUNCTION uint elementwise_exp(uint x) { return exact_exp_word(x); }
+EXACT_FUNCTION uint elementwise_log(uint x) { return exact_log_word(x); }
+EXACT_FUNCTION uint elementwise_negate(uint x) { return x ^ kExactSignMask; }
+EXACT_FUNCTION uint elementwise_add(uint x, uint y) { return exact_sum_word(x, y); }
+EXACT_FUNCTION uint elementwise_subtract(uint x, uint y) { return exact_difference_word(x, y); }
+EXACT_FUNCTION uint elementwise_multiply(uint x, uint y) { return exact_product_word(x, y); }
+EXACT_FUNCTION uint elementwise_maximum(uint x, uint y) { return exact_maximum_word(x, y); }
+EXACT_FUNCTION uint elementwise_absolute(uint x) { return exact_absolute_word(x); }
+EXACT_FUNCTION uint elementwise_sqrt(uint x) { return exact_sqrt_word(x); }
+EXACT_FUNCTION uint elementwise_rsqrt(uint x) { return exact_rsqrt_word(x); }
+EXACT_FUNCTION uint elementwise_sin(uint x) { return exact_sine_word(x, 0u); }
+EXACT_FUNCTION uint elementwise_cos(uint x) { return exact_sine_word(x, 1u); }
+EXACT_FUNCTION uint elementwise_floor(uint x) { return exact_floor_word(x); }
+EXACT_FUNCTION uint elementwise_round(uint x) { return exact_round_word(x); }
+EXACT_FUNCTION uint elementwise_minimum(uint x, uint y) { return exact_minimum_word(x, y); }
+EXACT_FUNCTION uint elementwise_divide(uint x, uint y) { return exact_quotient_word(x, y); }
+EXACT_FUNCTION uint elementwise_power(uint x, uint y) { return exact_power_word(x, y); }
+EXACT_FUNCTION uint elementwise_less_than(uint x, uint y) { return exact_one_if(exact_is_less(x, y)); }
+EXACT_FUNCTION uint elementwise_less_or_equal(uint x, uint y) {
+    return exact_one_if(exact_either(exact_is_less(x, y), exact_is_equal(x, y)));
 }
-
-EXACT_FUNCTION uint exact_long_unary_word(uint operation, uint x) {
-    switch (operation) {
-        case EXACT_OPERATION(kSqrt): return exact_sqrt_word(x);
-        case EXACT_OPERATION(kRsqrt): return exact_rsqrt_word(x);
-        default: return exact_sine_word(x, operation == EXACT_OPERATION(kCos) ? 1u : 0u);
-    }
+EXACT_FUNCTION uint elementwise_greater_than(uint x, uint y) { return exact_one_if(exact_is_less(y, x)); }
+EXACT_FUNCTION uint elementwise_greater_or_equal(uint x, uint y) {
+    return exact_one_if(exact_either(exact_is_less(y, x), exact_is_equal(x, y)));
 }
-
-EXACT_FUNCTION uint exact_binary_word(uint operation, uint x, uint y) {
-    switch (operation) {
-        case EXACT_OPERATION(kAdd): return exact_sum_word(x, y);
-        case EXACT_OPERATION(kSubtract): return exact_difference_word(x, y);
-        case EXACT_OPERATION(kMultiply): return exact_product_word(x, y);
-        case EXACT_OPERATION(kMaximum): return exact_maximum_word(x, y);
-        case EXACT_OPERATION(kMinimum): return exact_minimum_word(x, y);
-        case EXACT_OPERATION(kLessThan): return exact_one_if(exact_is_less(x, y));
-        case EXACT_OPERATION(kLessOrEqual): return exact_one_if(exact_is_less(x, y) || exact_is_equal(x, y));
-        case EXACT_OPERATION(kGreaterThan): return exact_one_if(exact_is_less(y, x));
-        case EXACT_OPERATION(kGreaterOrEqual): return exact_one_if(exact_is_less(y, x) || exact_is_equal(x, y));
-        case EXACT_OPERATION(kEqualTo): return exact_one_if(exact_is_equal(x, y));
-        default: return exact_one_if(!exact_is_equal(x, y));
-    }
-}
-
-EXACT_FUNCTION uint exact_long_binary_word(uint operation, uint x, uint y) {
-    return operation == EXACT_OPERATION(kDivide) ? exact_quotient_word(x, y) : exact_power_word(x, y);
+EXACT_FUNCTION uint elementwise_equal_to(uint x, uint y) { return exact_one_if(exact_is_equal(x, y)); }
+EXACT_FUNCTION uint elementwise_not_equal_to(uint x, uint y) { return exact_one_if(!exact_is_equal(x, y)); }
+EXACT_FUNCTION uint elementwise_where(uint condition, uint first, uint second) {
+    return (condition & 0x7FFFFFFFu) != 0u ? first : second;
 }
 
 EXACT_END

@@ -56,8 +56,7 @@ struct ViewField {
     ViewRole role = ViewRole::Input;
     BufferView Desc::Views::*view = nullptr;
     ViewShape (*shape)(const Desc&) = nullptr;
-    /// Of an output: the input that it may be, the same range exactly.
-    BufferView Desc::Views::*may_be = nullptr;
+    bool may_be_input = false;  ///< of an output: it may be an input of its size, the same range exactly
     /// Of a description cut into windows (BlockRule): the byte where the view of a window begins that starts at this
     /// block. Unset: where the block itself does.
     std::uint64_t (*window_begin)(const Desc&, std::uint32_t first_block) = nullptr;

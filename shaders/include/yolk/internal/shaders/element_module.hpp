@@ -14,10 +14,10 @@
 
 namespace yolk {
 
-/// A program of elementwise operations, without its sizes. Values are numbered: the inputs, then the steps' results, of
-/// which the last one is written.
+/// A program of elementwise operations, without its sizes. Values are counted: the inputs, the numbers, then the steps'
+/// results, of which the last one is written.
 struct ElementCode {
-    /// Consecutive dimensions that an input keeps (Params of yolk/internal/abi/element_program.h).
+    /// Consecutive dimensions that an input keeps (Params of yolk/internal/abi/elementwise.h).
     struct Run {
         bool has_inner = false;  ///< dimensions follow that it does not have
         bool has_outer = false;  ///< dimensions precede
@@ -29,17 +29,18 @@ struct ElementCode {
         auto operator<=>(const Input&) const = default;
     };
     struct Step {
-        std::string function;  ///< "add": program_add of element_program.comp
+        std::string function;  ///< "add": elementwise_add of exact_operations.h
         std::vector<std::uint32_t> operands;
         auto operator<=>(const Step&) const = default;
     };
     std::vector<Run> runs;  ///< at most kMostRuns
     std::vector<Input> inputs;
-    std::vector<Step> steps;  ///< at least one
+    std::uint32_t numbers = 0;  ///< that all elements share, in Params
+    std::vector<Step> steps;    ///< at least one
     auto operator<=>(const ElementCode&) const = default;
 };
 
-/// `library`: element_program, or element_program_quads for vectors of four elements, or one of the two whose inputs
+/// `library`: elementwise, or elementwise_quads for vectors of four elements, or one of the two whose inputs
 /// are texel buffers: of vectors, unless they are repeated. Error (BadInput): it lacks something: a function, a name.
 [[nodiscard]] Result<std::vector<std::uint32_t>> make_element_module(std::span<const std::uint32_t> library,
                                                                      const ElementCode& code);

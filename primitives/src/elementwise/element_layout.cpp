@@ -10,12 +10,12 @@
 namespace yolk {
 namespace {
 
-namespace abi_ep = abi::element_program;
+namespace abi_ew = abi::elementwise;
 
 bool keeps(std::uint32_t input, std::size_t dimension) { return (input >> dimension & 1U) != 0; }
 
 /// Sizes do not decide what is joined, so that one kernel serves all.
-bool is_joined(const ElementProgramDesc& desc, std::size_t dimension) {
+bool is_joined(const ElementwiseDesc& desc, std::size_t dimension) {
     return dimension > 0 && std::ranges::all_of(desc.inputs, [&](std::uint32_t input) {
                return keeps(input, dimension) == keeps(input, dimension - 1);
            });
@@ -48,13 +48,9 @@ Quotient quotient_by(std::uint64_t divisor) {
     return {static_cast<std::uint32_t>(ceil_div(std::uint64_t{1} << (30 + shift), divisor)), shift};
 }
 
-std::string function_of(const ElementStep& step) {
-    return step.operation ? std::string(word_of(*step.operation)) : std::string("where");
-}
-
 }  // namespace
 
-ElementLayout element_layout(const ElementProgramDesc& desc) {
+ElementLayout element_layout(const ElementwiseDesc& desc) {
     ElementLayout layout;
     std::vector<std::size_t> firsts;  // of what is joined
     for (std::size_t d = 0; d < desc.extents.size(); ++d) {
@@ -78,13 +74,15 @@ ElementLayout element_layout(const ElementProgramDesc& desc) {
         }
         layout.code.inputs.push_back({.runs = std::move(places), .is_repeated = !kept.back()});
     }
-    for (const ElementStep& step : desc.steps) layout.code.steps.push_back({function_of(step), step.operands});
+    for (const ElementwiseStep& step : desc.steps)
+        layout.code.steps.push_back({std::string(word_of(step.operation)), step.operands});
+    layout.code.numbers = static_cast<std::uint32_t>(desc.numbers.size());
     return layout;
 }
 
-abi_ep::Params element_params(const ElementLayout& layout, std::uint32_t loads) {
+abi_ew::Params element_params(const ElementLayout& layout, std::span<const float> numbers, std::uint32_t loads) {
     const std::size_t rank = layout.extents.size();
-    abi_ep::Params params{};
+    abi_ew::Params params{};
     params.element_count = static_cast<std::uint32_t>(product(layout.extents, 0, rank));
     params.loads = loads;
     for (std::size_t r = 0; r < layout.runs.size(); ++r) {
@@ -99,6 +97,7 @@ abi_ep::Params element_params(const ElementLayout& layout, std::uint32_t loads) 
         params.outer_shift[r] = outer_shift;
         params.size[r] = static_cast<std::uint32_t>(size);
     }
+    for (std::size_t n = 0; n < numbers.size(); ++n) params.numbers[n] = std::bit_cast<std::uint32_t>(numbers[n]);
     return params;
 }
 

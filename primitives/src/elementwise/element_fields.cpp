@@ -13,8 +13,6 @@
 namespace yolk {
 namespace {
 
-constexpr std::string_view kChoice = "where";
-
 std::vector<std::string_view> split_words(std::string_view text, char separator) {
     std::vector<std::string_view> words;
     while (true) {
@@ -34,34 +32,33 @@ bool parse_numbers(std::span<const std::string_view> words, std::vector<std::uin
 }
 
 template <auto kMember, char kSeparator>
-std::string print_numbers(const ElementProgramDesc& desc) {
+std::string print_numbers(const ElementwiseDesc& desc) {
     static constexpr std::array kText{kSeparator, '\0'};
     return fmt::format("{}", fmt::join(desc.*kMember, kText.data()));
 }
 template <auto kMember, char kSeparator>
-bool parse_member_numbers(ElementProgramDesc& desc, std::string_view text) {
+bool parse_member_numbers(ElementwiseDesc& desc, std::string_view text) {
     return parse_numbers(split_words(text, kSeparator), desc.*kMember);
 }
 
-std::string print_steps(const ElementProgramDesc& desc) {
+std::string print_steps(const ElementwiseDesc& desc) {
     std::string text;
-    for (const ElementStep& step : desc.steps) {
-        text += fmt::format("{}{}:{}", text.empty() ? "" : ",", step.operation ? word_of(*step.operation) : kChoice,
-                            fmt::join(step.operands, ":"));
+    for (const ElementwiseStep& step : desc.steps) {
+        const std::string_view word = word_of(step.operation);
+        if (word == "?") return fmt::format("?operation {}", static_cast<std::uint32_t>(step.operation));
+        text += fmt::format("{}{}:{}", text.empty() ? "" : ",", word, fmt::join(step.operands, ":"));
     }
     return text;
 }
-bool parse_steps(ElementProgramDesc& desc, std::string_view text) {
+bool parse_steps(ElementwiseDesc& desc, std::string_view text) {
     static constexpr auto kWords = enum_words(ElementwiseOperation{});
-    std::vector<ElementStep> steps;
+    std::vector<ElementwiseStep> steps;
     for (const std::string_view one : split_words(text, ',')) {
         const std::vector<std::string_view> words = split_words(one, ':');
-        ElementStep step;
-        if (words.front() != kChoice) {
-            const auto found = std::ranges::find(kWords, words.front());
-            if (found == kWords.end()) return false;
-            step.operation = static_cast<ElementwiseOperation>(found - kWords.begin());
-        }
+        ElementwiseStep step;
+        const auto found = std::ranges::find(kWords, words.front());
+        if (found == kWords.end()) return false;
+        step.operation = static_cast<ElementwiseOperation>(found - kWords.begin());
         if (!parse_numbers(std::span(words).subspan(1), step.operands)) return false;
         steps.push_back(std::move(step));
     }
@@ -69,10 +66,19 @@ bool parse_steps(ElementProgramDesc& desc, std::string_view text) {
     return true;
 }
 
+std::string print_number_count(const ElementwiseDesc& desc) { return std::to_string(desc.numbers.size()); }
+/// Of numbers no text has the values.
+bool parse_number_count(ElementwiseDesc& desc, std::string_view text) {
+    std::uint32_t count = 0;
+    if (!detail::parse_number(text, count) || count > abi::elementwise::kMostNumbers) return false;
+    desc.numbers.assign(count, 1.0F);
+    return true;
+}
+
 }  // namespace
 
-std::vector<Field<ElementProgramDesc>> element_program_fields() {
-    using Desc = ElementProgramDesc;
+std::vector<Field<ElementwiseDesc>> elementwise_fields() {
+    using Desc = ElementwiseDesc;
     return {{.info = {.name = "extents",
                       .role = FieldRole::Extent,
                       .allowed = "1 to 16 extents joined by -, outermost first",
@@ -86,6 +92,12 @@ std::vector<Field<ElementProgramDesc>> element_program_fields() {
                       .fallback = {}},
              .print = &print_numbers<&Desc::inputs, ','>,
              .parse = &parse_member_numbers<&Desc::inputs, ','>},
+            {.info = {.name = "numbers",
+                      .role = FieldRole::Variant,
+                      .allowed = "how many values all elements share, 0 to 4",
+                      .fallback = "0"},
+             .print = &print_number_count,
+             .parse = &parse_number_count},
             {.info = {.name = "steps",
                       .role = FieldRole::Variant,
                       .allowed = "operations and their operands, such as add:0:1,relu:2, where 2 is what add gave",

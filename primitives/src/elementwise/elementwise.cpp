@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/internal/primitives/element_program.hpp"
+#include "yolk/elementwise.hpp"
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@
 namespace yolk {
 namespace {
 
-namespace abi_ep = abi::element_program;
+namespace abi_ew = abi::elementwise;
 
 using ElementModule = std::shared_ptr<const std::vector<std::uint32_t>>;
 
@@ -58,47 +58,45 @@ Result<ElementModule> element_module(const KernelModule& library, const ElementC
     return modules.get(library, code);
 }
 
-Result<void> check_step(const ElementProgramDesc& desc, std::size_t at) {
-    const ElementStep& step = desc.steps[at];
-    if (step.operation && (static_cast<std::uint32_t>(*step.operation) >= abi::elementwise::kOperationCount ||
-                           *step.operation == ElementwiseOperation::ScaleShift))
-        return bad_input("Step {} of [element_program] is '{}', which is not allowed there.", at,
-                         word_of(*step.operation));
-    if (step.operands.size() != operand_count(step))
-        return bad_input("Step {} of [element_program] has {} operands; it takes {}.", at, step.operands.size(),
-                         operand_count(step));
+Result<void> check_step(const ElementwiseDesc& desc, std::size_t at) {
+    const ElementwiseStep& step = desc.steps[at];
+    if (step.operands.size() != operand_count(step.operation))
+        return bad_input("Step {} of [elementwise] has {} operands; {} takes {}.", at, step.operands.size(),
+                         word_of(step.operation), operand_count(step.operation));
     for (const std::uint32_t operand : step.operands) {
-        if (operand >= desc.inputs.size() + at)
+        if (operand >= desc.inputs.size() + desc.numbers.size() + at)
             return bad_input(
-                "Step {} of [element_program] takes value {}; the {} inputs and the steps before it are "
+                "Step {} of [elementwise] takes value {}; the {} inputs, the {} numbers and the steps before it are "
                 "allowed.",
-                at, operand, desc.inputs.size());
+                at, operand, desc.inputs.size(), desc.numbers.size());
     }
     return {};
 }
 
-Result<void> check_element_program(const ElementProgramDesc& desc) {
+Result<void> check_elementwise(const ElementwiseDesc& desc) {
     if (desc.extents.empty() || desc.extents.size() > kMostProgramDimensions)
-        return bad_input("[element_program] was given {} dimensions; 1 to {} are allowed.", desc.extents.size(),
+        return bad_input("[elementwise] was given {} dimensions; 1 to {} are allowed.", desc.extents.size(),
                          kMostProgramDimensions);
     if (desc.inputs.empty() || desc.inputs.size() > kMostProgramInputs)
-        return bad_input("[element_program] was given {} inputs; 1 to {} are allowed.", desc.inputs.size(),
+        return bad_input("[elementwise] was given {} inputs; 1 to {} are allowed.", desc.inputs.size(),
                          kMostProgramInputs);
     for (const std::uint32_t input : desc.inputs) {
         if (input >> desc.extents.size() != 0)
-            return bad_input("An input of [element_program] has the dimensions {:#x}, of {}.", input,
-                             desc.extents.size());
+            return bad_input("An input of [elementwise] has the dimensions {:#x}, of {}.", input, desc.extents.size());
     }
+    if (desc.numbers.size() > abi_ew::kMostNumbers)
+        return bad_input("[elementwise] was given {} numbers; 0 to {} are allowed.", desc.numbers.size(),
+                         abi_ew::kMostNumbers);
     if (desc.steps.empty() || desc.steps.size() > kMostProgramSteps)
-        return bad_input("[element_program] was given {} steps; 1 to {} are allowed.", desc.steps.size(),
+        return bad_input("[elementwise] was given {} steps; 1 to {} are allowed.", desc.steps.size(),
                          kMostProgramSteps);
     for (std::size_t at = 0; at < desc.steps.size(); ++at) YOLK_TRY_VOID(check_step(desc, at));
     if (has_few_runs(desc)) return {};
-    return bad_input("The inputs of [element_program] lie in {} different ways; {} are allowed.",
-                     element_layout(desc).runs.size(), abi_ep::kMostRuns);
+    return bad_input("The inputs of [elementwise] lie in {} different ways; {} are allowed.",
+                     element_layout(desc).runs.size(), abi_ew::kMostRuns);
 }
 
-std::vector<ViewShape> program_input_views(const ElementProgramDesc& desc) {
+std::vector<ViewShape> program_input_views(const ElementwiseDesc& desc) {
     std::vector<ViewShape> shapes;
     for (const std::uint32_t input : desc.inputs) {
         ViewShape shape{.extents = {}, .dtype = DType::U32};
@@ -109,33 +107,31 @@ std::vector<ViewShape> program_input_views(const ElementProgramDesc& desc) {
     }
     return shapes;
 }
-ViewShape program_out_view(const ElementProgramDesc& desc) {
+ViewShape program_out_view(const ElementwiseDesc& desc) {
     ViewShape shape{.extents = {}, .dtype = DType::U32};
     for (const std::uint32_t extent : desc.extents) shape.extents.push_back({"extent", extent});
     return shape;
 }
 
-std::uint64_t elements_of_program(const ElementProgramDesc& desc) {
+std::uint64_t elements_of_program(const ElementwiseDesc& desc) {
     std::uint64_t count = 1;
     for (const std::uint32_t extent : desc.extents) count *= extent;  // fits, as views are checked
     return count;
 }
 
-bool is_empty_program(const ElementProgramDesc& desc) {
-    return std::ranges::find(desc.extents, 0U) != desc.extents.end();
+bool is_empty_program(const ElementwiseDesc& desc) { return std::ranges::find(desc.extents, 0U) != desc.extents.end(); }
+
+std::vector<Knob<ElementwiseConfig>> program_knobs(const DeviceInfo& /*info*/, const ElementwiseDesc& /*desc*/) {
+    return {{"workgroup_size", &ElementwiseConfig::workgroup_size, workgroup_sizes()},
+            {"loads_per_invocation", &ElementwiseConfig::loads_per_invocation, {1, 2, 4, 8}},
+            {"elements_per_load", &ElementwiseConfig::elements_per_load, {1, kQuad}},
+            {"texel_inputs", &ElementwiseConfig::texel_inputs, {0, 1}}};
 }
 
-std::vector<Knob<ElementProgramConfig>> program_knobs(const DeviceInfo& /*info*/, const ElementProgramDesc& /*desc*/) {
-    return {{"workgroup_size", &ElementProgramConfig::workgroup_size, workgroup_sizes()},
-            {"loads_per_invocation", &ElementProgramConfig::loads_per_invocation, {1, 2, 4, 8}},
-            {"elements_per_load", &ElementProgramConfig::elements_per_load, {1, kQuad}},
-            {"texel_inputs", &ElementProgramConfig::texel_inputs, {0, 1}}};
-}
-
-bool may_take_quads(const ElementProgramDesc& desc) { return element_layout(desc).extents.back() % kQuad == 0; }
+bool may_take_quads(const ElementwiseDesc& desc) { return element_layout(desc).extents.back() % kQuad == 0; }
 
 /// The texels that the largest input takes. A repeated input has one word in each texel.
-std::uint64_t most_texels(const ElementProgramDesc& desc, std::uint32_t width) {
+std::uint64_t most_texels(const ElementwiseDesc& desc, std::uint32_t width) {
     const std::vector<ElementCode::Input> inputs = element_layout(desc).code.inputs;
     std::uint64_t most = 0;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -147,22 +143,22 @@ std::uint64_t most_texels(const ElementProgramDesc& desc, std::uint32_t width) {
     return most;
 }
 
-Result<void> legal_program(const DeviceInfo& info, const ElementProgramDesc& desc, const ElementProgramConfig& config) {
+Result<void> legal_program(const DeviceInfo& info, const ElementwiseDesc& desc, const ElementwiseConfig& config) {
     if (config.elements_per_load != 1 && !may_take_quads(desc)) {
         return bad_input(
-            "elements_per_load of [element_program] is 4, but the dimensions that its inputs do not tell apart end in "
+            "elements_per_load of [elementwise] is 4, but the dimensions that its inputs do not tell apart end in "
             "one of {}; use 1, or a multiple of 4.",
             element_layout(desc).extents.back());
     }
     const std::uint64_t most = config.texel_inputs == 0 ? 0 : most_texels(desc, config.elements_per_load);
     if (most <= info.limits.max_texel_buffer_elements) return {};
     return bad_input(
-        "texel_inputs of [element_program] is 1; an input takes {} texels, and a buffer of this device has {}.", most,
+        "texel_inputs of [elementwise] is 1; an input takes {} texels, and a buffer of this device has {}.", most,
         info.limits.max_texel_buffer_elements);
 }
 
 /// The workgroup's size does not follow the number of elements, so that one pipeline serves all.
-ElementProgramConfig program_heuristic(const DeviceInfo& info, const ElementProgramDesc& desc) {
+ElementwiseConfig program_heuristic(const DeviceInfo& info, const ElementwiseDesc& desc) {
     constexpr std::uint64_t kMany = 1U << 14U;
     const std::uint32_t width = may_take_quads(desc) ? kQuad : 1;
     if (info.kind != DeviceKind::Cpu) return {.elements_per_load = width};
@@ -174,11 +170,11 @@ ElementProgramConfig program_heuristic(const DeviceInfo& info, const ElementProg
             .texel_inputs = fit ? 1U : 0U};
 }
 
-Result<PipelinesOf<ElementProgramDesc>> build_program(const Device& device, const ElementProgramDesc& desc) {
+Result<PipelinesOf<ElementwiseDesc>> build_program(const Device& device, const ElementwiseDesc& desc) {
     const bool are_quads = desc.config->elements_per_load == kQuad, are_texels = desc.config->texel_inputs != 0;
-    Kernel<abi_ep::Params> kernel =
-        are_quads ? (are_texels ? kernels::kElementProgramQuadsTexel : kernels::kElementProgramQuads)
-                  : (are_texels ? kernels::kElementProgramTexel : kernels::kElementProgram);
+    Kernel<abi_ew::Params> kernel = are_quads
+                                        ? (are_texels ? kernels::kElementwiseQuadsTexel : kernels::kElementwiseQuads)
+                                        : (are_texels ? kernels::kElementwiseTexel : kernels::kElementwise);
     const ElementCode code = element_layout(desc).code;
     YOLK_TRY(const ElementModule spirv, element_module(kernel, code));
     kernel.spirv = *spirv;
@@ -186,38 +182,39 @@ Result<PipelinesOf<ElementProgramDesc>> build_program(const Device& device, cons
     kernel.texel_mask = kernel.texel4_mask = 0;
     for (std::size_t i = 0; are_texels && i < code.inputs.size(); ++i)
         (are_quads && !code.inputs[i].is_repeated ? kernel.texel4_mask : kernel.texel_mask) |= 1U << i;
-    return device.pipeline(kernel, std::array{SpecConstant{abi_ep::kSpecWorkgroupSize, desc.config->workgroup_size}});
+    return device.pipeline(kernel, std::array{SpecConstant{abi_ew::kSpecWorkgroupSize, desc.config->workgroup_size}});
 }
 
-Result<BindingsOf<ElementProgramDesc>> bind_program(const Device& device, const ElementProgramDesc& desc,
-                                                    const PipelinesOf<ElementProgramDesc>& pipeline,
-                                                    const ElementProgramViews& views, const BufferView& /*scratch*/) {
+Result<BindingsOf<ElementwiseDesc>> bind_program(const Device& device, const ElementwiseDesc& desc,
+                                                 const PipelinesOf<ElementwiseDesc>& pipeline,
+                                                 const ElementwiseViews& views, const BufferView& /*scratch*/) {
     constexpr std::uint64_t kLoadCost = 8;
     std::uint64_t cost = kLoadCost * (desc.inputs.size() + 1);
-    for (const ElementStep& step : desc.steps) cost += cost_of(step);
-    const ElementProgramConfig& config = *desc.config;
+    for (const ElementwiseStep& step : desc.steps) cost += cost_of(step.operation);
+    const ElementwiseConfig& config = *desc.config;
     std::vector<BufferView> all(views.inputs.begin(), views.inputs.end());
     all.push_back(views.out);
-    ElementDispatch dispatch{.binding = {},
-                             .params = element_params(element_layout(desc), config.loads_per_invocation),
-                             .grid = grid_of(elements_of_program(desc) / config.elements_per_load,
-                                             std::uint64_t{config.workgroup_size} * config.loads_per_invocation,
-                                             cost * config.elements_per_load)};
+    ElementwiseDispatch dispatch{
+        .binding = {},
+        .params = element_params(element_layout(desc), desc.numbers, config.loads_per_invocation),
+        .grid = grid_of(elements_of_program(desc) / config.elements_per_load,
+                        std::uint64_t{config.workgroup_size} * config.loads_per_invocation,
+                        cost * config.elements_per_load)};
     YOLK_TRY(dispatch.binding, device.bind(pipeline, all));
     return dispatch;
 }
 
-void record_program(Recorder& recorder, const BindingsOf<ElementProgramDesc>& dispatch,
-                    const ElementProgramDesc& /*desc*/) noexcept {
+void record_program(Recorder& recorder, const BindingsOf<ElementwiseDesc>& dispatch,
+                    const ElementwiseDesc& /*desc*/) noexcept {
     recorder.dispatch(dispatch.binding, dispatch.params, dispatch.grid);
 }
 
 }  // namespace
 
-std::uint64_t cost_of(const ElementStep& step) noexcept {
-    if (!step.operation) return 4;
+std::uint64_t cost_of(ElementwiseOperation operation) noexcept {
     using enum ElementwiseOperation;
-    switch (*step.operation) {
+    switch (operation) {
+        case Where: return 4;
         case Power: return 160;
         case Gelu:
         case Silu:
@@ -234,22 +231,34 @@ std::uint64_t cost_of(const ElementStep& step) noexcept {
     }
 }
 
-bool has_few_runs(const ElementProgramDesc& desc) { return element_layout(desc).runs.size() <= abi_ep::kMostRuns; }
+ElementwiseDesc one_step(ElementwiseOperation operation, std::vector<std::uint32_t> extents) {
+    const std::uint32_t all = (1U << extents.size()) - 1, count = operand_count(operation);
+    ElementwiseDesc desc{
+        .extents = std::move(extents), .inputs = std::vector<std::uint32_t>(count, all), .steps = {{operation, {}}}};
+    for (std::uint32_t o = 0; o < count; ++o) desc.steps[0].operands.push_back(o);
+    return desc;
+}
+
+bool has_few_runs(const ElementwiseDesc& desc) { return element_layout(desc).runs.size() <= abi_ew::kMostRuns; }
 
 template <>
-const Operation<ElementProgramDesc>& operation_of<ElementProgramDesc>() {
-    using Desc = ElementProgramDesc;
-    using Views = ElementProgramViews;
+const Operation<ElementwiseDesc>& operation_of<ElementwiseDesc>() {
+    using Desc = ElementwiseDesc;
+    using Views = ElementwiseViews;
     static const Operation<Desc> kOperation{
-        .name = "element_program",
-        .fields = {"element_program", element_program_fields()},
+        .name = "elementwise",
+        .fields = {"elementwise", elementwise_fields()},
         .views =
             {{.name = "inputs", .role = ViewRole::Input, .list = &Views::inputs, .list_shapes = &program_input_views},
-             {.name = "out", .role = ViewRole::Output, .view = &Views::out, .shape = &program_out_view}},
+             {.name = "out",
+              .role = ViewRole::Output,
+              .view = &Views::out,
+              .shape = &program_out_view,
+              .may_be_input = true}},
         .knobs = &program_knobs,
         .legal = &legal_program,
         .heuristic = &program_heuristic,
-        .check = &check_element_program,
+        .check = &check_elementwise,
         .is_empty = &is_empty_program,
         .build = &build_program,
         .bind = &bind_program,
@@ -257,6 +266,6 @@ const Operation<ElementProgramDesc>& operation_of<ElementProgramDesc>() {
     };
     return kOperation;
 }
-template class Plan<ElementProgramDesc>;
+template class Plan<ElementwiseDesc>;
 
 }  // namespace yolk

@@ -2,7 +2,7 @@
 // What a kernel is made of, and what it is given, for a program of elements.
 #pragma once
 
-#include "yolk/internal/primitives/element_program.hpp"
+#include "yolk/elementwise.hpp"
 #include "yolk/internal/shaders/element_module.hpp"
 
 namespace yolk {
@@ -20,7 +20,8 @@ struct ElementLayout {
     ElementCode code;
 };
 /// Of a description that has been checked, but perhaps for the number of its runs.
-[[nodiscard]] ElementLayout element_layout(const ElementProgramDesc& desc);
-[[nodiscard]] abi::element_program::Params element_params(const ElementLayout& layout, std::uint32_t loads);
+[[nodiscard]] ElementLayout element_layout(const ElementwiseDesc& desc);
+[[nodiscard]] abi::elementwise::Params element_params(const ElementLayout& layout, std::span<const float> numbers,
+                                                      std::uint32_t loads);
 
 }  // namespace yolk

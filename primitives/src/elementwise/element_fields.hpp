@@ -3,12 +3,12 @@
 
 #include <vector>
 
-#include "yolk/internal/primitives/element_program.hpp"
+#include "yolk/elementwise.hpp"
 #include "yolk/internal/primitives/fields.hpp"
 
 namespace yolk {
 
 /// extents=8-64 inputs=3,2 steps=add:0:1,relu:2
-[[nodiscard]] std::vector<Field<ElementProgramDesc>> element_program_fields();
+[[nodiscard]] std::vector<Field<ElementwiseDesc>> elementwise_fields();
 
 }  // namespace yolk
