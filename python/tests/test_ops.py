@@ -190,6 +190,31 @@ def random_case(rng, shape):
         lambda: (ops.concatenate([a, a[one], x], axis), np.concatenate([x, x[one], x], axis))])()
 
 
+def test_operands_are_repeated_along_any_axes():
+    """In one kernel where they lie in up to five ways, which is without a copy."""
+    rng = np.random.default_rng(3)
+    for left, right in (((2, 1, 3, 1, 2), (4, 1, 5, 1)), ((2, 1, 3, 1, 2), (1, 4, 1, 5, 2)), ((3, 1), (1, 4)), ((), (2, 1)),
+                        ((2,) * 12, (2,) * 5), ((1,) * 17 + (3,), (2, 3)), ((2, 1, 2, 1, 2), (2, 3, 1, 3, 1))):
+        x, y = (rng.normal(size=shape).astype(np.float32) for shape in (left, right))
+        np.testing.assert_array_equal(yolk.array(x) * y, x * y, err_msg=f"{left} {right}")
+        np.testing.assert_array_equal(ops.where(yolk.array(x) > 0, y, 2.0), np.where(x > 0, y, np.float32(2)))
+
+
+def test_numbers_are_no_arrays():
+    x = np.array([-2.0, -0.0, 0.5, 3.0], np.float32)
+    a = yolk.array(x)
+    for number in (0.5, -3, 0.0, -0.0, True, np.float32(1.5), np.int64(7), 2.0**-120, 1e20, 1e40, np.inf):
+        with np.errstate(all="ignore"):
+            single = np.float32(0.0 if 0 < abs(number) < 2.0**-100 else number)  # sums and products flush
+            np.testing.assert_array_equal(a + number, x + single, err_msg=str(number))
+            np.testing.assert_array_equal(number - a, single - x, err_msg=str(number))
+            np.testing.assert_array_equal(a < number, x < np.float32(number), err_msg=str(number))
+            if single != 0:
+                np.testing.assert_array_equal(a / number, x / single, err_msg=str(number))
+    np.testing.assert_array_equal(ops.where(a, 1.5, -2.0), [1.5, -2, 1.5, 1.5])
+    np.testing.assert_array_equal(ops.power(a, 2), x * x)
+
+
 def test_random_shapes():
     rng = random.Random(7)
     for _ in range(400):

@@ -117,7 +117,7 @@ void find_factor(uint block) {
     try_matrix(kByteValues, WIDTH);
 }
 
-const uint MOST_ELEMENTS = 8u * 16u;
+const uint MOST_ELEMENTS = 8u * RANK;
 int elements[MOST_ELEMENTS];  // [row, column] of the factor's 8 rows
 
 void draw_block(uint block, uint pair) {

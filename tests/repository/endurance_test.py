@@ -42,6 +42,11 @@ class Soaks(unittest.TestCase):
             (early,) = endurance.soak(options, "early", [sys.executable, "-c", "raise SystemExit(3)"])
             self.assertFalse(early["held"])
             self.assertIn("ended with 3", early["note"])
+            deaf = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)"
+            endurance.SECONDS_TO_END = 1.0
+            (killed,) = endurance.soak(options, "deaf", [sys.executable, "-c", deaf])
+            self.assertFalse(killed["held"])
+            self.assertIn("ended with -9", killed["note"])
             (asked,) = endurance.soak(options, "asked", ["sleep", "60"])
             self.assertLess(asked["seconds"], 30)
             self.assertNotIn("ended with", asked["note"])
