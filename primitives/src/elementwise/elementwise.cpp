@@ -15,6 +15,7 @@
 #include "element_fields.hpp"
 #include "element_layout.hpp"
 #include "operation_plan.hpp"
+#include "streaming_default.hpp"
 #include "yolk/internal/shaders/catalogue.hpp"
 #include "yolk/internal/shaders/exactness.hpp"
 
@@ -163,7 +164,7 @@ ElementwiseConfig program_heuristic(const DeviceInfo& info, const ElementwiseDes
     const std::uint32_t width = may_take_quads(desc) ? kQuad : 1;
     if (info.kind != DeviceKind::Cpu) return {.elements_per_load = width};
     const bool are_many = elements_of_program(desc) / width >= kMany;
-    const bool fit = most_texels(desc, width) <= info.limits.max_texel_buffer_elements;
+    const bool fit = streams_texels(info) && most_texels(desc, width) <= info.limits.max_texel_buffer_elements;
     return {.workgroup_size = 128,
             .loads_per_invocation = are_many ? 8U : 1U,
             .elements_per_load = width,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "streaming_default.hpp"
 #include "yolk/device.hpp"
 #include "yolk/internal/primitives/operation.hpp"
 #include "yolk/internal/primitives/row_config.hpp"
@@ -91,8 +92,7 @@ RowConfig heuristic_rows(const DeviceInfo& info, const Desc& desc) {
                                       : heuristic_row_config(info, rows_of(desc), desc.columns);
     RowConfig texels = config;
     texels.texel_input = 1;
-    const bool is_better =
-        info.kind == DeviceKind::Cpu && check_texel_input(info, rows_of(desc) * desc.columns, texels);
+    const bool is_better = streams_texels(info) && check_texel_input(info, rows_of(desc) * desc.columns, texels);
     return is_better ? texels : config;
 }
 /// Chooses among the three kernels of an operation.

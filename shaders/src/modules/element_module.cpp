@@ -223,9 +223,21 @@ class ElementWriter {
     }
     void branch(std::uint32_t to) { append_instruction(body_, spv::OpBranch, std::array{to}); }
     void label(std::uint32_t id) { append_instruction(body_, spv::OpLabel, std::array{id}); }
-    /// For each of four components: a loop, so that drivers inline each step once: with four calls of each
-    /// SwiftShader takes ten times as long to make a pipeline.
-    Result<std::uint32_t> write_quad(const ElementWords& values, std::uint32_t component, std::uint32_t result) {
+    /// The steps for each of four components.
+    Result<std::uint32_t> write_unrolled(const ElementWords& values) {
+        ElementWords made;
+        for (std::uint32_t c = 0; c < kQuadWords; ++c) {
+            ElementWords words;
+            for (std::size_t i = 0; i < values.size(); ++i)
+                words.push_back(is_word(i) ? values[i] : operation(spv::OpCompositeExtract, {values[i], c}));
+            YOLK_TRY(const std::uint32_t one, write_steps(std::move(words)));
+            made.push_back(one);
+        }
+        return operation(spv::OpCompositeConstruct, {made[0], made[1], made[2], made[3]}, ids_.item);
+    }
+    /// The same in a loop, so that drivers inline each step once: with four calls of each long step SwiftShader takes
+    /// ten times as long to make a pipeline. It takes twice as long to run short ones.
+    Result<std::uint32_t> write_loop(const ElementWords& values, std::uint32_t component, std::uint32_t result) {
         const std::uint32_t header = next_++, test = next_++, body = next_++, next = next_++, merge = next_++;
         const std::uint32_t zeros = next_++;  // a loop writes components: nothing shows that it writes all of them
         append_instruction(globals_, spv::OpConstantNull, std::array{ids_.item, zeros});
@@ -258,7 +270,9 @@ class ElementWriter {
             return operation(spv::OpVariable, {spv::StorageClassFunction}, type);
         };
         for (std::uint32_t& argument : arguments_) argument = local(ids_.word_in_function);
-        const std::uint32_t component = local(ids_.word_in_function), result = local(ids_.item_in_function);
+        const bool in_loop = ids_.is_quads() && !code_.is_unrolled;
+        const std::uint32_t component = in_loop ? local(ids_.word_in_function) : 0;
+        const std::uint32_t result = in_loop ? local(ids_.item_in_function) : 0;
         const std::uint32_t element = operation(spv::OpLoad, {parts_.function(ids_.element)->parameters.at(0)});
         YOLK_TRY_VOID(write_runs(element));
         ElementWords values;
@@ -270,8 +284,9 @@ class ElementWriter {
             YOLK_TRY(const std::uint32_t number, param("numbers", n));
             values.push_back(number);
         }
-        YOLK_TRY(const std::uint32_t made,
-                 ids_.is_quads() ? write_quad(values, component, result) : write_steps(std::move(values)));
+        YOLK_TRY(const std::uint32_t made, in_loop           ? write_loop(values, component, result)
+                                           : ids_.is_quads() ? write_unrolled(values)
+                                                             : write_steps(std::move(values)));
         const std::uint32_t at =
             operation(spv::OpAccessChain, {ids_.out, constant(0), item(element)}, ids_.item_in_buffer);
         append_instruction(body_, spv::OpStore, std::array{at, made});

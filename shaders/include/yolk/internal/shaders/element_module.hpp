@@ -37,6 +37,8 @@ struct ElementCode {
     std::vector<Input> inputs;
     std::uint32_t numbers = 0;  ///< that all elements share, in Params
     std::vector<Step> steps;    ///< at least one
+    /// Of four elements: the steps are written out for each, in place of a loop that chooses the element at run time.
+    bool is_unrolled = false;
     auto operator<=>(const ElementCode&) const = default;
 };
 
