@@ -20,7 +20,6 @@
 #include "yolk/normalize.hpp"
 #include "yolk/rearrange.hpp"
 #include "yolk/softmax.hpp"
-#include "yolk/where.hpp"
 
 namespace yolk::bench {
 namespace {
