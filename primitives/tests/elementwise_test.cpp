@@ -295,6 +295,7 @@ TEST_P(elementwise, bad_descriptions_are_refused) {
         return testing::expect_error(plan_elementwise(device(), desc), ErrorKind::BadInput, what);
     };
     EXPECT_TRUE(refused({.extents = {}, .inputs = {0}, .steps = relu}, "0 dimensions"));
+    EXPECT_TRUE(refused(one_step(ElementwiseOperation::Relu, std::vector(40, 1U)), "40 dimensions"));
     EXPECT_TRUE(refused({.extents = {4}, .inputs = {}, .steps = relu}, "0 inputs"));
     EXPECT_TRUE(refused({.extents = {4}, .inputs = {2}, .steps = relu}, "0x2"));
     EXPECT_TRUE(refused({.extents = {4}, .inputs = std::vector(16, 1U), .steps = relu}, "16 inputs"));

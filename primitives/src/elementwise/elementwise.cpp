@@ -235,7 +235,9 @@ std::uint64_t cost_of(ElementwiseOperation operation) noexcept {
 }
 
 ElementwiseDesc one_step(ElementwiseOperation operation, std::vector<std::uint32_t> extents) {
-    const std::uint32_t all = (1U << extents.size()) - 1, count = operand_count(operation);
+    // Plans refuse more dimensions.
+    const std::uint32_t all = extents.size() > kMostProgramDimensions ? 0 : (1U << extents.size()) - 1;
+    const std::uint32_t count = operand_count(operation);
     ElementwiseDesc desc{
         .extents = std::move(extents), .inputs = std::vector<std::uint32_t>(count, all), .steps = {{operation, {}}}};
     for (std::uint32_t o = 0; o < count; ++o) desc.steps[0].operands.push_back(o);
