@@ -165,8 +165,10 @@ TEST_P(elementwise, every_configuration_gives_the_same_bits) {
     for (const std::uint32_t workgroup_size : {1U, 8U, 64U, 256U}) {
         for (const std::uint32_t loads : {1U, 2U, 8U}) {
             for (const std::uint32_t width : {1U, 4U}) {
-                desc.config = ElementwiseConfig{workgroup_size, loads, width};
-                expect_twins_bits(desc, draws);
+                for (const std::uint32_t texels : {0U, 1U}) {
+                    desc.config = ElementwiseConfig{workgroup_size, loads, width, texels};
+                    expect_twins_bits(desc, draws);
+                }
             }
         }
     }

@@ -52,12 +52,16 @@ uint program_quotient(uint n, uint factor, uint shift) {
 void program_element(uint element) {
     Words words = IN_AT(program_quotient(element, params.inner_factor[0], params.inner_shift[0]));
     uint x = COMPONENT(words, element & (kWidth - 1u));
-    uint y = elementwise_copy(elementwise_relu(elementwise_gelu(elementwise_silu(elementwise_tanh(elementwise_sigmoid(x))))));
-    y = elementwise_add(x, elementwise_exp(elementwise_log(elementwise_negate(elementwise_absolute(elementwise_floor(elementwise_round(y)))))));
-    y = elementwise_subtract(x, elementwise_sqrt(elementwise_rsqrt(elementwise_sin(elementwise_cos(y)))));
-    y = elementwise_multiply(x, elementwise_maximum(x, elementwise_minimum(x, elementwise_divide(x, elementwise_power(x, y)))));
-    y = elementwise_less_than(x, elementwise_less_or_equal(x, elementwise_greater_than(x, elementwise_greater_or_equal(x, y))));
-    COMPONENT(words, element & (kWidth - 1u)) = elementwise_where(x, elementwise_equal_to(x, y), elementwise_not_equal_to(x, y));
+    uint y = elementwise_copy(elementwise_relu(elementwise_gelu(elementwise_silu(x))));
+    y = elementwise_tanh(elementwise_sigmoid(elementwise_exp(elementwise_log(y))));
+    y = elementwise_negate(elementwise_absolute(elementwise_floor(elementwise_round(y))));
+    y = elementwise_sqrt(elementwise_rsqrt(elementwise_sin(elementwise_cos(y))));
+    y = elementwise_add(x, elementwise_subtract(x, elementwise_multiply(x, elementwise_maximum(x, y))));
+    y = elementwise_minimum(x, elementwise_divide(x, elementwise_power(x, y)));
+    y = elementwise_less_than(x, elementwise_less_or_equal(x, y));
+    y = elementwise_greater_than(x, elementwise_greater_or_equal(x, y));
+    y = elementwise_where(x, elementwise_equal_to(x, y), elementwise_not_equal_to(x, y));
+    COMPONENT(words, element & (kWidth - 1u)) = y;
     out_.values[element / kWidth] = words;
 }
 

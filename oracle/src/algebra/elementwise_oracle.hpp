@@ -7,7 +7,7 @@
 
 namespace yolk::oracle {
 
-/// Of one or two operands that are finite, and whose result is no NaN. The tolerance counts roundings (one per sum,
+/// Operands are finite, and the result is no NaN. The tolerance counts roundings (one per sum,
 /// product and quotient) and what the flushes below 2^-100 may take, or is the stated error of the function
 /// (docs/kernels/elementwise.md). A quotient or power beyond fp32 is infinite. `second` is 0 for unary operations.
 [[nodiscard]] OracleValue elementwise_oracle(ElementwiseOperation operation, float first, float second);

@@ -22,11 +22,11 @@ struct MatmulCase {
     MatrixValues values = MatrixValues::Plain;
 };
 
-/// Of fp32. Empty extents, ones, primes, around tiles of 8, 16, 32 and 64 rows and columns and blocks of 4, 8, 16 and
+/// fp32. Empty extents, ones, primes, around tiles of 8, 16, 32 and 64 rows and columns and blocks of 4, 8, 16 and
 /// 32 k; all transposes; batches, shared operands, offsets and strides with NaN between the rows; matrices side by side
 /// in the columns of one; every epilogue; values that fool weak tests.
 [[nodiscard]] std::vector<MatmulCase> product_cases();
-/// Of 16 bits. Formats of each operand, odd offsets and strides, roundings of out, an odd count of it. Those that
+/// 16 bits. Formats of each operand, odd offsets and strides, roundings of out, an odd count of it. Those that
 /// matrix units may take are fast, the others exact: their fast forms differ from those above by how an operand is
 /// read.
 [[nodiscard]] std::vector<MatmulCase> format_cases();

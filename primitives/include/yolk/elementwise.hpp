@@ -126,17 +126,17 @@ struct ElementwiseDesc {
 /// One operation on arrays that are as long as its result.
 [[nodiscard]] ElementwiseDesc one_step(ElementwiseOperation operation, std::vector<std::uint32_t> extents);
 
-/// Whether the kernel can tell apart where so many inputs lie: it knows abi::elementwise::kMostRuns runs of dimensions.
+/// False if the inputs lie in more ways than a kernel can tell apart, abi::elementwise::kMostRuns runs of dimensions.
 [[nodiscard]] bool has_few_runs(const ElementwiseDesc& desc);
 
 /// Its heuristic: four elements per load where the space has it; on CPU drivers large workgroups, several loads where
-/// there are many elements, and texel buffers where they are large enough.
+/// there are many elements; on lavapipe texel buffers where the inputs fit.
 template <>
 const Operation<ElementwiseDesc>& operation_of<ElementwiseDesc>();
 using ElementwisePlan = Plan<ElementwiseDesc>;
 using BoundElementwise = Bound<ElementwiseDesc>;
-/// No scratch. Errors: a description that is none, a configuration outside its space, sizes that overflow or pass the
-/// device's binding limit, a driver that refuses the kernel.
+/// No scratch. Errors: a description that is not valid, a configuration outside its space, sizes that overflow or pass
+/// the device's binding limit, a driver that refuses the kernel.
 inline constexpr Planner<ElementwiseDesc> plan_elementwise;
 
 }  // namespace yolk

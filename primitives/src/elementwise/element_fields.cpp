@@ -67,7 +67,7 @@ bool parse_steps(ElementwiseDesc& desc, std::string_view text) {
 }
 
 std::string print_number_count(const ElementwiseDesc& desc) { return std::to_string(desc.numbers.size()); }
-/// Of numbers no text has the values.
+/// Text has their count, not their values.
 bool parse_number_count(ElementwiseDesc& desc, std::string_view text) {
     std::uint32_t count = 0;
     if (!detail::parse_number(text, count) || count > abi::elementwise::kMostNumbers) return false;

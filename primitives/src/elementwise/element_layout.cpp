@@ -12,9 +12,6 @@ namespace {
 
 namespace abi_ew = abi::elementwise;
 
-/// Of the steps of programs that are written out for each of four elements.
-constexpr std::uint64_t kMostUnrolledCost = 128;
-
 bool keeps(std::uint32_t input, std::size_t dimension) { return (input >> dimension & 1U) != 0; }
 
 /// Sizes do not decide what is joined, so that one kernel serves all.
@@ -77,12 +74,8 @@ ElementLayout element_layout(const ElementwiseDesc& desc) {
         }
         layout.code.inputs.push_back({.runs = std::move(places), .is_repeated = !kept.back()});
     }
-    std::uint64_t cost = 0;
-    for (const ElementwiseStep& step : desc.steps) {
+    for (const ElementwiseStep& step : desc.steps)
         layout.code.steps.push_back({std::string(word_of(step.operation)), step.operands});
-        cost += cost_of(step.operation);
-    }
-    layout.code.is_unrolled = cost <= kMostUnrolledCost;
     layout.code.numbers = static_cast<std::uint32_t>(desc.numbers.size());
     return layout;
 }

@@ -24,6 +24,9 @@ namespace {
 
 namespace abi_ew = abi::elementwise;
 
+/// Programs that cost no more are written out for each of four elements.
+constexpr std::uint64_t kMostUnrolledCost = 128;
+
 using ElementModule = std::shared_ptr<const std::vector<std::uint32_t>>;
 
 /// Made once per process for each structure; some take milliseconds.
@@ -171,14 +174,21 @@ ElementwiseConfig program_heuristic(const DeviceInfo& info, const ElementwiseDes
             .texel_inputs = fit ? 1U : 0U};
 }
 
+/// Of an element.
+std::uint64_t cost_of_steps(const ElementwiseDesc& desc) {
+    std::uint64_t cost = 0;
+    for (const ElementwiseStep& step : desc.steps) cost += cost_of(step.operation);
+    return cost;
+}
+
 Result<PipelinesOf<ElementwiseDesc>> build_program(const Device& device, const ElementwiseDesc& desc) {
     const bool are_quads = desc.config->elements_per_load == kQuad, are_texels = desc.config->texel_inputs != 0;
     Kernel<abi_ew::Params> kernel = are_quads
                                         ? (are_texels ? kernels::kElementwiseQuadsTexel : kernels::kElementwiseQuads)
                                         : (are_texels ? kernels::kElementwiseTexel : kernels::kElementwise);
     ElementCode code = element_layout(desc).code;
-    // lavapipe gains nothing from steps that are written out: .9 to 1.2 of the time of a loop.
-    if (are_texels) code.is_unrolled = false;
+    // lavapipe, which reads texels, gains nothing from steps that are written out: .9 to 1.2 of the time of a loop.
+    code.is_unrolled = are_quads && !are_texels && cost_of_steps(desc) <= kMostUnrolledCost;
     YOLK_TRY(const ElementModule spirv, element_module(kernel, code));
     kernel.spirv = *spirv;
     kernel.binding_count = static_cast<std::uint32_t>(desc.inputs.size()) + 1;
@@ -192,8 +202,7 @@ Result<BindingsOf<ElementwiseDesc>> bind_program(const Device& device, const Ele
                                                  const PipelinesOf<ElementwiseDesc>& pipeline,
                                                  const ElementwiseViews& views, const BufferView& /*scratch*/) {
     constexpr std::uint64_t kLoadCost = 8;
-    std::uint64_t cost = kLoadCost * (desc.inputs.size() + 1);
-    for (const ElementwiseStep& step : desc.steps) cost += cost_of(step.operation);
+    const std::uint64_t cost = kLoadCost * (desc.inputs.size() + 1) + cost_of_steps(desc);
     const ElementwiseConfig& config = *desc.config;
     std::vector<BufferView> all(views.inputs.begin(), views.inputs.end());
     all.push_back(views.out);

@@ -23,9 +23,9 @@ struct StreamingDefault {
     return {};
 }
 
-/// Whether kernels that go through memory once had better read texel buffers: lavapipe 22.3 is 2 to 4 times as fast
-/// that way, SwiftShader, whose texel buffers have the fewest elements that Vulkan allows, takes 1.2 to 1.5 times as
-/// long (2026-11-28, softmax, normalize, reduce and elementwise).
+/// Whether texel buffers are the faster input of kernels that go through memory once. lavapipe 22.3 is 2 to 4 times as
+/// fast with them. SwiftShader takes 1.2 to 1.5 times as long; its texel buffers have the fewest elements that Vulkan
+/// allows (2026-11-28, softmax, normalize, reduce and elementwise).
 [[nodiscard]] constexpr bool streams_texels(const DeviceInfo& info) noexcept {
     constexpr std::uint32_t kFewest = 65536;
     return info.kind == DeviceKind::Cpu && info.limits.max_texel_buffer_elements > kFewest;
