@@ -171,6 +171,28 @@ TEST_F(exchange, a_call_is_cancelled_by_its_token) {
     expect_says(queued.wait(), ErrorKind::Cancelled, "cancelled");
 }
 
+TEST_F(exchange, a_call_may_be_cancelled_the_moment_it_was_started) {
+    serve([](const Json& request) {
+        const bool is_known = request["messages"][0]["content"] == "known";
+        return is_known ? Reply{.content = "yes"} : Reply{.delay = std::chrono::seconds(60)};
+    });
+    // A cancellation that is lost ends as a call that was not answered in time.
+    const Client client =
+        connect({.timeout = std::chrono::seconds(5), .most_at_once = 1, .cache = folder_ / "answers"});
+    ASSERT_TRUE(client.call(saying("known")));
+    const PendingCall first = client.start(saying("hi"));
+    // Answers from the cache keep the driving thread busy where it takes new calls in.
+    const std::jthread other([&](const std::stop_token& stop) {
+        while (!stop.stop_requested()) EXPECT_TRUE(client.call(saying("known")));
+    });
+    for (int i = 0; i < 20'000 && !HasFailure(); ++i) {
+        const PendingCall next = client.start(saying("ho"));
+        next.cancel();
+        expect_says(next.wait(), ErrorKind::Cancelled, "cancelled");
+    }
+    first.cancel();
+}
+
 TEST_F(exchange, closing_the_client_ends_what_is_pending) {
     serve([](const Json&) { return Reply{.delay = std::chrono::seconds(60)}; });
     std::optional<Client> client = connect();

@@ -105,8 +105,10 @@ double Driver::seconds_now() const { return std::chrono::duration<double>(Clock:
 void Driver::run() {
     block_signals();
     while (!stopping_) {
+        // Read before the arrivals are taken: a call is added before it can be cancelled, so it is among them.
+        const bool has_cancelled = cancelled_.exchange(false);
         take_arrivals();
-        if (cancelled_.exchange(false)) drop_cancelled();
+        if (has_cancelled) drop_cancelled();
         fail_overdue();
         send_what_may_go();
         int running = 0;
