@@ -157,7 +157,7 @@ bool fault_drill::strike(const Drawn& drawn, const std::filesystem::path& out, c
             (std::filesystem::exists(out / "log.yolk") || std::filesystem::exists(out / "checkpoint.yolk")) &&
             ended.text.find("There is no checkpoint") == std::string::npos;
         // Of a policy's run the log does as well; a search begins again.
-        const bool is_readable = !fault.system || ended.text.find("damaged") == std::string::npos;
+        const bool is_readable = !fault.system || ended.text.find("cannot be read as") == std::string::npos;
         ended = run_child(out, {.both = fault.both, .system = fault.system}, has_files && is_readable, drawn.as_ranks);
     }
     EXPECT_EQ(ended.code, 0) << ended.text;
