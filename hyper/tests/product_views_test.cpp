@@ -134,6 +134,32 @@ Atom moved_operand(Sketch& s, GraphDraws& draws, const Atom& x) {
     return moved;
 }
 
+std::vector<std::int64_t> counted_up(std::size_t count) {
+    std::vector<std::int64_t> order(count);
+    std::iota(order.begin(), order.end(), 0);
+    return order;
+}
+
+/// [heads, rows, columns], with two leading dimensions [windows, heads, rows, columns]: whatever it was, moved, and cut
+/// to what a product takes; perhaps by columns, as heads lie in a layer's.
+Atom drawn_matrices(Sketch& s, GraphDraws& draws, const Atom& x, std::uint32_t leading) {
+    const Atom moved = moved_operand(s, draws, x);
+    const Shape shape = s.value(moved).tensor()->shape();
+    const auto last = static_cast<std::int64_t>(shape.rank() == 0 ? 1 : shape[shape.rank() - 1]);
+    std::int64_t rows = static_cast<std::int64_t>(*shape.element_count()) / last;
+    std::vector<std::int64_t> cut;
+    for (std::uint32_t d = 0; d < leading; ++d) {
+        cut.push_back(rows % 2 == 0 ? 2 : 1);
+        rows /= cut.back();
+    }
+    cut.insert(cut.end(), {rows, last});
+    if (draws.below(2) == 0) return s.one("reshape", {moved}, {{"shape", cut}});
+    std::vector<std::int64_t> order = counted_up(cut.size());
+    std::swap(cut[leading - 1], cut[leading]);
+    std::swap(order[leading - 1], order[leading]);
+    return s.one("permute", {s.one("reshape", {moved}, {{"shape", cut}})}, {{"order", order}});
+}
+
 /// A product of two operands that are moved, whose result is moved and used; x is [6, 12].
 TracedExample drawn_product(const ParameterSet& set, std::uint32_t seed, std::uint32_t example) {
     GraphDraws draws(seed);
@@ -143,31 +169,26 @@ TracedExample drawn_product(const ParameterSet& set, std::uint32_t seed, std::ui
     const Atom other =
         s.one("multiply", {draws.below(2) == 0 ? x : base,
                            s.one("reshape", {s.parameter("v")}, {{"shape", std::vector<std::int64_t>{6, 1}}})});
-    const auto matrices = [&](const Atom& from) {
-        const Atom moved = moved_operand(s, draws, from);
-        const Shape shape = s.value(moved).tensor()->shape();
-        const auto last = static_cast<std::int64_t>(shape.rank() == 0 ? 1 : shape[shape.rank() - 1]);
-        // [heads, rows, columns]: whatever it was, cut to what a product takes.
-        const auto count = static_cast<std::int64_t>(*shape.element_count());
-        const std::int64_t rows = count / last;
-        const std::int64_t heads = rows % 2 == 0 ? 2 : 1;
-        return s.one("reshape", {moved}, {{"shape", std::vector<std::int64_t>{heads, rows / heads, last}}});
-    };
-    const Atom a = matrices(base), b = matrices(other);
+    const std::uint32_t leading = 1 + draws.below(2);
+    const Atom a = drawn_matrices(s, draws, base, leading), b = drawn_matrices(s, draws, other, leading);
     const Shape a_shape = s.value(a).tensor()->shape(), b_shape = s.value(b).tensor()->shape();
+    const std::size_t rank = a_shape.rank();
     // a a^T where b does not fit.
-    const std::vector<std::int64_t> across{0, 2, 1};
+    std::vector<std::int64_t> across = counted_up(rank);
+    std::swap(across[rank - 2], across[rank - 1]);
+    const bool have_equal_leading = std::equal(a_shape.extents().begin(), a_shape.extents().end() - 2,
+                                               b_shape.extents().begin(), b_shape.extents().end() - 2);
     Atom product;
-    if (a_shape[0] == b_shape[0] && a_shape[2] == b_shape[2]) {
+    if (have_equal_leading && a_shape[rank - 1] == b_shape[rank - 1]) {
         product = s.one("matmul", {a, s.one("permute", {b}, {{"order", across}})});
-    } else if (a_shape[0] == b_shape[0] && a_shape[1] == b_shape[1]) {
+    } else if (have_equal_leading && a_shape[rank - 2] == b_shape[rank - 2]) {
         product = s.one("matmul", {s.one("permute", {a}, {{"order", across}}), b});
     } else {
         product = s.one("matmul", {a, s.one("permute", {a}, {{"order", across}})});
     }
-    const Atom written = s.one(
-        "permute", {product},
-        {{"order", draws.below(2) == 0 ? std::vector<std::int64_t>{1, 0, 2} : std::vector<std::int64_t>{2, 0, 1}}});
+    std::vector<std::int64_t> order = counted_up(rank);
+    for (std::size_t d = rank; d-- > 1;) std::swap(order[d], order[draws.below(static_cast<std::uint32_t>(d) + 1)]);
+    const Atom written = s.one("permute", {product}, {{"order", order}});
     const auto count = static_cast<std::int64_t>(*s.value(product).tensor()->shape().element_count());
     const Atom flat = s.one("reshape", {written}, {{"shape", std::vector{count}}});
     Atom out = s.one("tanh", {flat});
@@ -199,43 +220,61 @@ TEST_P(product_views, drawn_graphs_and_their_derivatives_have_the_bits_of_both_o
     EXPECT_GT(saved, graphs);
 }
 
-/// Heads of one matrix [rows, 3 width], and their attention as [rows, width].
+/// Heads of matrices [windows, rows, 3 width], and their attention as [windows, rows, width].
 struct Heads {
-    std::uint32_t rows = 6, heads = 2, depth = 3;
+    std::uint32_t windows = 1, rows = 6, heads = 2, depth = 3;
     [[nodiscard]] std::int64_t width() const { return std::int64_t{heads} * depth; }
 };
 Atom attention_of(Sketch& s, const Heads& size, const Atom& mixed) {
     const auto width = size.width();
     const auto parts =
-        s.all("split", {mixed}, {{"sizes", std::vector{width, width, width}}, {"dimension", std::int64_t{1}}});
+        s.all("split", {mixed}, {{"sizes", std::vector{width, width, width}}, {"dimension", std::int64_t{2}}});
+    const auto permuted = [&](const Atom& x, std::vector<std::int64_t> order) {
+        return s.one("permute", {x}, {{"order", std::move(order)}});
+    };
     std::vector<Atom> heads;
     for (const Atom& part : parts) {
-        const std::vector<std::int64_t> shape{size.rows, size.heads, size.depth};
-        heads.push_back(s.one("permute", {s.one("reshape", {part}, {{"shape", shape}})},
-                              {{"order", std::vector<std::int64_t>{1, 0, 2}}}));
+        const std::vector<std::int64_t> shape{size.windows, size.rows, size.heads, size.depth};
+        heads.push_back(permuted(s.one("reshape", {part}, {{"shape", shape}}), {0, 2, 1, 3}));
     }
-    const Atom across = s.one("permute", {heads[1]}, {{"order", std::vector<std::int64_t>{0, 2, 1}}});
-    const Atom scores = s.one("multiply", {s.one("matmul", {heads[0], across}), Value(0.5)});
+    const Atom scores = s.one("multiply", {s.one("matmul", {heads[0], permuted(heads[1], {0, 1, 3, 2})}), Value(0.5)});
     const Atom seen = s.one("matmul", {s.one("softmax", {scores}), heads[2]});
-    return s.one("reshape", {s.one("permute", {seen}, {{"order", std::vector<std::int64_t>{1, 0, 2}}})},
-                 {{"shape", std::vector<std::int64_t>{size.rows, width}}});
+    return s.one("reshape", {permuted(seen, {0, 2, 1, 3})},
+                 {{"shape", std::vector<std::int64_t>{size.windows, size.rows, width}}});
+}
+
+/// Of what is mixed from an input and the parameter v.
+TracedExample attention_example(const ParameterSet& set, const Heads& size, std::uint32_t example) {
+    const std::vector<std::int64_t> shape{size.windows, size.rows, 3 * size.width()};
+    const auto count = static_cast<std::uint32_t>(size.windows * size.rows * 3 * size.width());
+    Sketch s(set);
+    const Atom x = s.one("reshape", {s.input("x", drawn_tensor({count}, 40 + example))}, {{"shape", shape}});
+    return s.finish(attention_of(s, size, s.one("tanh", {s.one("add", {x, s.parameter("v")})})));
 }
 
 TEST_P(product_views, attention_moves_nothing) {
-    const Heads size;
     ParameterSet set;
     ASSERT_OK(set.add(vector_spec("v", 18), drawn_tensor({18}, 21)));
-    std::vector<TracedExample> examples;
-    for (std::uint32_t e = 0; e < kViewExamples; ++e) {
-        Sketch s(set);
-        const Atom mixed = s.one("add", {s.input("x", drawn_tensor({6, 18}, 40 + e)), s.parameter("v")});
-        examples.push_back(s.finish(attention_of(s, size, s.one("tanh", {mixed}))));
-    }
     std::vector<Candidate> candidates;
     for (std::uint32_t c = 0; c < 3; ++c) candidates.push_back({{{"v", drawn_tensor({18}, 700 + c)}}});
-    const Dispatches dispatches = expect_three_roads_alike(examples, set, "attention", candidates);
-    EXPECT_EQ(dispatches.joined, 5U) << "what is mixed, scores, their factor, softmax, what is seen";
-    EXPECT_GE(dispatches.apart, 5U + 3U + 3U + 1U + 1U) << "three parts, their heads, the keys across, the heads back";
+    for (const std::uint32_t windows : {1U, 3U}) {
+        const Heads size{.windows = windows};
+        std::vector<TracedExample> examples, derivatives;
+        for (std::uint32_t e = 0; e < kViewExamples; ++e) {
+            examples.push_back(attention_example(set, size, e));
+            auto derived = derivative_of(examples.back(), set, "v");
+            ASSERT_OK(derived);
+            derivatives.push_back(*std::move(derived));
+        }
+        const Dispatches dispatches = expect_three_roads_alike(examples, set, "attention", candidates);
+        EXPECT_EQ(dispatches.joined, 5U) << "what is mixed, scores, their factor, softmax, what is seen";
+        EXPECT_GE(dispatches.apart, 5U + 3U + 3U + 1U + 1U)
+            << "three parts, their heads, the keys across, the heads back";
+        const Dispatches derived = expect_three_roads_alike(derivatives, set, "its derivative", candidates);
+        EXPECT_EQ(derived.joined, 5U + 2U + 4U + 3U + 2U)
+            << "as before, ones for each candidate, products, softmax's, tanh's and the sum's";
+        EXPECT_GE(derived.apart, derived.joined + 20U);
+    }
 }
 
 }  // namespace

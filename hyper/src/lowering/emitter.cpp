@@ -238,7 +238,8 @@ BufferRef Emitter::full(const Operand& operand, bool per_example, const Shape& s
     const std::uint64_t wanted = shape.element_count().value_or(0);
     const std::uint64_t given = operand.traits.varies ? element_count(operand.type) : wanted;
     const BufferRef table = operand.traits.varies ? varying(operand) : constant(operand, own_examples, shape);
-    if (operand.traits.varies && given == wanted && own_examples == per_example) return table;
+    const bool is_of_each_member = operand.traits.varies || members() == 1;
+    if (is_of_each_member && given == wanted && own_examples == per_example) return table;
     const std::uint32_t table_rows = examples(own_examples);
     const auto ids_count = static_cast<std::uint32_t>(examples(per_example) * (wanted / given));
     const BufferRef ids = repeated(table_rows, ids_count / table_rows);

@@ -134,15 +134,21 @@ void emit_gather(Emitter& emitter, const Equation& equation, std::span<const Ope
     from_front(emitter, equation, rows, at, at.count);
 }
 
-/// `target` gets x, then the updates.
-void scatter_steps(Emitter& emitter, const BufferRef& x, const ByIds& by, const BufferRef& updates,
-                   const BufferRef& target) {
-    const auto elements = static_cast<std::uint32_t>(target.bytes / kElementBytes);
-    emitter.step(
-        {x}, {target}, 0,
-        bind_operation(one_step(ElementwiseOperation::Copy, {elements}), [](std::span<const BufferView> views) {
-            return ElementwiseViews{.inputs = views.first(1), .out = views[1]};
-        }));
+/// A step that puts x, of the members and examples that have it, into `target` of all of them.
+void copy_step(Emitter& emitter, const Operand& x, bool per_example, const BufferRef& target) {
+    constexpr std::uint32_t kOfElements = 4, kOfExamples = 2, kOfMembers = 1;
+    ElementwiseDesc desc = one_step(ElementwiseOperation::Copy, {emitter.members(), emitter.examples(per_example),
+                                                                 static_cast<std::uint32_t>(element_count(x.type))});
+    desc.inputs = {kOfElements | (x.traits.per_example ? kOfExamples : 0U) | (x.traits.varies ? kOfMembers : 0U)};
+    const BufferRef from =
+        x.traits.varies ? emitter.varying(x) : emitter.constant(x, x.traits.per_example, x.type.shape);
+    emitter.step({from}, {target}, 0, bind_operation(desc, [](std::span<const BufferView> views) {
+                     return ElementwiseViews{.inputs = views.first(1), .out = views[1]};
+                 }));
+}
+
+/// The updates are added to what `target` has.
+void scatter_step(Emitter& emitter, const ByIds& by, const BufferRef& updates, const BufferRef& target) {
     const ScatterDesc desc{.members = by.lists,
                            .target_rows = by.extent,
                            .columns = by.columns,
@@ -164,13 +170,13 @@ void emit_scatter(Emitter& emitter, const Equation& equation, std::span<const Op
     const ByIds by = ids.traits.varies ? by_found(emitter, ids, at) : by_data(emitter, ids, at, at.per_example);
     if (plain) {
         const BufferRef values = emitter.full(updates, at.per_example, updates.type.shape);
-        const BufferRef from = emitter.full(x, at.per_example, x.type.shape);
-        return scatter_steps(emitter, from, by, values, emitter.result(equation.results[0]));
+        const BufferRef target = emitter.result(equation.results[0]);
+        copy_step(emitter, x, at.per_example, target);
+        return scatter_step(emitter, by, values, target);
     }
     const BufferRef values = to_front(emitter, updates, at, at.count);
-    const BufferRef from = to_front(emitter, x, at, at.size.extent);
-    const BufferRef target = emitter.temporary(from.bytes);
-    scatter_steps(emitter, from, by, values, target);
+    const BufferRef target = to_front(emitter, x, at, at.size.extent);  // a copy: not plain, it has been moved
+    scatter_step(emitter, by, values, target);
     from_front(emitter, equation, target, at, at.size.extent);
 }
 

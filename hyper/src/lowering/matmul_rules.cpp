@@ -44,11 +44,18 @@ struct PlacedProduct {
     BufferRef a, b;
 };
 
-/// Where the operand lies among another variable's elements it is read there.
+/// Where the operand lies among another variable's elements. Null: it is made.
+const VariableView* place_of(const Emitter& emitter, const ProductEquation& product, std::size_t operand) {
+    const Operand& of = operand == 0 ? product.a : product.b;
+    return of.variable == nullptr ? nullptr : emitter.read_in(*of.variable);
+}
+bool reads_in_place(const Emitter& emitter, const ProductEquation& product, std::size_t operand) {
+    const VariableView* const view = place_of(emitter, product, operand);
+    return view == nullptr || operand_layout(product, operand, *view);
+}
 bool read_in_place(Emitter& emitter, const ProductEquation& product, std::size_t operand, BufferRef& buffer,
                    MatrixLayout& layout) {
-    const Operand& of = operand == 0 ? product.a : product.b;
-    const VariableView* const view = of.variable == nullptr ? nullptr : emitter.read_in(*of.variable);
+    const VariableView* const view = place_of(emitter, product, operand);
     if (view == nullptr) return false;
     buffer = emitter.made(view->in);
     layout = operand_layout(product, operand, *view).value();
@@ -81,7 +88,7 @@ PlacedProduct placed_product(Emitter& emitter, const ProductEquation& product) {
         return placed;
     }
     desc.batch = emitter.members() * product.examples * leading;
-    desc.inner_batch = leading;
+    desc.inner_batch = static_cast<std::uint32_t>(product.inner);
     const bool shared =
         !a.traits.varies && !a.traits.per_example && element_count(a.type) == std::uint64_t{desc.m} * desc.k;
     if (shared) {
@@ -111,14 +118,20 @@ void emit_matmul(Emitter& emitter, const Equation& equation, std::span<const Ope
     if (is_drawn_matrix(b, emitter.sources())) return emit_product(emitter, equation, std::array{b, a}, true);
     const VariableId out = equation.results[0];
     const bool per_example = emitter.traits(out).per_example;
-    const ProductEquation product{.a = a,
-                                  .b = b,
-                                  .out = emitter.type(out).shape,
-                                  .per_example = per_example,
-                                  .members = emitter.members(),
-                                  .examples = emitter.examples(per_example)};
-    PlacedProduct placed = placed_product(emitter, product);
+    const ProductEquation of_any{.a = a,
+                                 .b = b,
+                                 .out = emitter.type(out).shape,
+                                 .per_example = per_example,
+                                 .members = emitter.members(),
+                                 .examples = emitter.examples(per_example)};
     const VariableView* const written = emitter.written_in(out);
+    const ProductEquation product = of_any
+                                        .with_inner([&](const ProductEquation& of) {
+                                            return reads_in_place(emitter, of, 0) && reads_in_place(emitter, of, 1) &&
+                                                   (written == nullptr || out_layout(of, *written));
+                                        })
+                                        .value();
+    PlacedProduct placed = placed_product(emitter, product);
     if (written != nullptr) placed.desc.out = out_layout(product, *written).value();
     if (placed.desc.out.transposed) turn(placed);
     emitter.step({placed.a, placed.b}, {written == nullptr ? emitter.result(out) : emitter.shared_result(written->in)},

@@ -36,21 +36,30 @@ StridedRuns leading_runs(StridedRuns outer, const StridedView& view, std::size_t
     return joined(outer);
 }
 
-/// The last two dimensions are a matrix; those before lie in one stride.
-std::optional<MatrixLayout> batch_of(const StridedView& view, std::uint64_t each) {
+/// The last two dimensions are a matrix. Of all matrices, those of `outer` and of the dimensions before, each `inner`
+/// lie in one stride, and the groups in another.
+std::optional<MatrixLayout> batch_of(const StridedView& view, const StridedRun& outer, std::uint64_t inner) {
     const std::size_t rank = view.dimensions.size();
-    const StridedRuns leading = leading_runs({}, view, 2);
-    if (leading.size() > 1 || each >= kDense || (!leading.empty() && leading.front().stride >= kDense)) return {};
+    StridedRuns groups = leading_runs({outer}, view, 2);
+    StridedRun within;
+    if (inner > 1) {
+        if (groups.empty() || groups.back().extent % inner != 0) return {};
+        within = {inner, groups.back().stride};
+        groups.back() = {groups.back().extent / inner, groups.back().stride * inner};
+        groups = joined(groups);
+    }
+    const std::uint64_t apart = groups.empty() ? outer.stride : groups.front().stride;
+    if (groups.size() > 1 || std::max(apart, within.stride) >= kDense) return {};
     std::optional<MatrixLayout> layout =
         matrix_of(view.offset, joined(view.dimensions[rank - 2]), joined(view.dimensions[rank - 1]));
     if (!layout) return {};
-    layout->batch_stride = static_cast<std::uint32_t>(each);
-    if (!leading.empty()) layout->inner_stride = static_cast<std::uint32_t>(leading.front().stride);
+    layout->batch_stride = static_cast<std::uint32_t>(apart);
+    if (inner > 1) layout->inner_stride = static_cast<std::uint32_t>(within.stride);
     return layout;
 }
 
 std::optional<MatrixLayout> rows_layout(const ProductEquation& product, const VariableView& view) {
-    if (!product.is_tall()) return batch_of(view.view, view.elements);
+    if (!product.is_tall()) return batch_of(view.view, product.all_of(view), product.inner);
     StridedRuns outer;
     std::uint64_t each = view.elements;
     if (product.per_example) {
@@ -78,16 +87,24 @@ std::uint64_t ProductEquation::leading() const {
     return count;
 }
 
+std::array<std::uint64_t, 2> ProductEquation::inner_choices() const {
+    return {leading(), out.rank() < 3 ? 1 : out[out.rank() - 3]};
+}
+
+StridedRun ProductEquation::all_of(const VariableView& view) const {
+    return {std::uint64_t{members} * (per_example ? examples : 1), view.elements};
+}
+
 std::optional<MatrixLayout> operand_layout(const ProductEquation& product, std::size_t operand,
                                            const VariableView& view) {
     const Operand& of = operand == 0 ? product.a : product.b;
-    if (product.is_tall() && operand == 1) return batch_of(view.view, view.elements);
+    if (product.is_tall() && operand == 1) return batch_of(view.view, {product.members, view.elements}, 1);
     const Shape& shape = of.type.shape;
     const bool is_repeated =
         of.traits.per_example != product.per_example ||
         element_count(of.type) != product.leading() * shape[shape.rank() - 2] * shape[shape.rank() - 1];
     if (is_repeated) return {};
-    return operand == 0 ? rows_layout(product, view) : batch_of(view.view, view.elements);
+    return operand == 0 ? rows_layout(product, view) : batch_of(view.view, product.all_of(view), product.inner);
 }
 
 std::optional<MatrixLayout> out_layout(const ProductEquation& product, const VariableView& view) {
@@ -98,10 +115,18 @@ std::optional<MatrixLayout> out_layout(const ProductEquation& product, const Var
 
 namespace {
 
+struct Writes {
+    const VariableView& view;
+    bool operator()(const ProductEquation& made) const { return out_layout(made, view).has_value(); }
+};
+
 class ProductFinder {
    public:
     explicit ProductFinder(const ProductQuestion& question)
-        : question_(question), graph_(question.graph), readers_(graph_.variables.size()) {
+        : question_(question),
+          graph_(question.graph),
+          readers_(graph_.variables.size()),
+          settled_(graph_.equations.size(), 0) {
         found_.read.resize(graph_.variables.size());
         found_.written.resize(graph_.variables.size());
         found_.is_idle.assign(graph_.equations.size(), false);
@@ -123,8 +148,11 @@ class ProductFinder {
         for (std::size_t i = graph_.equations.size(); i-- > 0;) {
             if (!is_move(i) || found_.is_idle[i]) continue;
             const std::vector<VariableId>& results = graph_.equations[i].results;
-            if (!std::ranges::all_of(results, [&](VariableId id) { return is_read_in_place(i, id, views[id.value]); }))
+            std::vector<std::uint64_t> settled = settled_;
+            if (!std::ranges::all_of(results,
+                                     [&](VariableId id) { return is_read_in_place(i, id, views[id.value], settled); }))
                 continue;
+            settled_ = std::move(settled);
             found_.is_idle[i] = true;
             for (const VariableId id : results) found_.read[id.value] = views[id.value];
         }
@@ -179,6 +207,8 @@ class ProductFinder {
         std::vector<std::size_t> moves;
     };
     void write_there(Followed found) {
+        const std::vector<Operand> of = operands(found.product);
+        settled_[found.product] = product(found.product, of).with_inner(Writes{found.written}).value().inner;
         found_.written[graph_.equations[found.product].results[0].value] = std::move(found.written);
         for (const std::size_t i : found.moves) found_.is_idle[i] = true;
     }
@@ -217,7 +247,7 @@ class ProductFinder {
         const std::optional<StridedView> lies = inverse(view, made.out, in);
         if (!lies) return {};
         VariableView written{.in = to, .elements = element_count(type(to)), .view = *lies};
-        if (!out_layout(made, written)) return {};
+        if (!made.with_inner(Writes{written})) return {};
         return written;
     }
     /// `part`: a concat's operand, and the product's elements in it.
@@ -264,28 +294,35 @@ class ProductFinder {
         return views;
     }
     /// Whether nothing reads the variable but products that take it where it lies, and moves that move nothing.
-    [[nodiscard]] bool is_read_in_place(std::size_t maker, VariableId id,
-                                        const std::optional<VariableView>& view) const {
+    [[nodiscard]] bool is_read_in_place(std::size_t maker, VariableId id, const std::optional<VariableView>& view,
+                                        std::vector<std::uint64_t>& settled) const {
         if (!view || question_.taken[id.value] || readers_[id.value].empty()) return false;
         return std::ranges::all_of(readers_[id.value], [&](std::size_t reader) {
             if (question_.places[reader] != question_.places[maker]) return false;
             if (is_move(reader)) return bool{found_.is_idle[reader]};
-            return is_product(reader) && takes(reader, id, *view);
+            return is_product(reader) && takes(reader, id, *view, settled[reader]);
         });
     }
-    [[nodiscard]] bool takes(std::size_t reader, VariableId id, const VariableView& view) const {
+    /// `settled`: the product's inner matrices; 0 before anything has settled them.
+    [[nodiscard]] bool takes(std::size_t reader, VariableId id, const VariableView& view,
+                             std::uint64_t& settled) const {
         const std::vector<Operand> of = operands(reader);
-        const ProductEquation reads = product(reader, of);
-        for (std::size_t k = 0; k < of.size(); ++k) {
-            if (of[k].variable != nullptr && *of[k].variable == id && !operand_layout(reads, k, view)) return false;
-        }
-        return true;
+        const auto chosen = product(reader, of).with_inner([&](const ProductEquation& reads) {
+            if (settled != 0 && reads.inner != settled) return false;
+            for (std::size_t k = 0; k < of.size(); ++k) {
+                if (of[k].variable != nullptr && *of[k].variable == id && !operand_layout(reads, k, view)) return false;
+            }
+            return true;
+        });
+        if (chosen) settled = chosen->inner;
+        return chosen.has_value();
     }
 
     const ProductQuestion& question_;
     const Graph& graph_;
     std::vector<std::vector<std::size_t>> readers_;       // by variable, once for each time that they read it
     std::map<std::size_t, std::vector<Followed>> parts_;  // by concat
+    std::vector<std::uint64_t> settled_;                  // by equation: a product's inner matrices; 0: any choice
     ProductViews found_;
 };
 

@@ -3,6 +3,7 @@
 // those move nothing then.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -34,13 +35,29 @@ struct ProductEquation {
     bool per_example = false;  ///< of out
     std::uint32_t members = 1;
     std::uint32_t examples = 1;
+    /// Matrices that lie in one stride, in each operand and in out; groups of them lie in another one.
+    std::uint64_t inner = 1;
 
     /// One matrix b for all members, or for each of them: a's matrices are one tall matrix.
     [[nodiscard]] bool is_tall() const;
     [[nodiscard]] std::uint64_t leading() const;  ///< matrices of out, of one member and example
+    /// The view's variable, of all members and examples.
+    [[nodiscard]] StridedRun all_of(const VariableView& view) const;
+    /// What `inner` may be: those of one member and example, or along the last of their dimensions alone.
+    [[nodiscard]] std::array<std::uint64_t, 2> inner_choices() const;
+    /// With the first choice that `fits`.
+    template <class Fits>
+    [[nodiscard]] std::optional<ProductEquation> with_inner(Fits fits) const {
+        for (const std::uint64_t choice : inner_choices()) {
+            ProductEquation chosen = *this;
+            chosen.inner = choice;
+            if (fits(chosen)) return chosen;
+        }
+        return {};
+    }
 };
-/// How operand 0 or 1 lies where a view has it. Nothing where its rows, or the matrices of one member and example, do
-/// not lie in strides, or where it has to be repeated.
+/// How operand 0 or 1 lies where a view has it. Nothing where its rows, its matrices or their groups do not lie in
+/// strides, or where it has to be repeated.
 [[nodiscard]] std::optional<MatrixLayout> operand_layout(const ProductEquation& product, std::size_t operand,
                                                          const VariableView& view);
 /// The same of out. A transposed one is the product of the transposed operands, in the other order.

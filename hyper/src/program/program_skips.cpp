@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which steps of loops a program may leave out.
+// Which steps of loops a program may leave out, and which of its equations are requirements.
 #include <algorithm>
 
 #include "program.hpp"
+#include "requirement.hpp"
 
 namespace yolk::hyper::population {
 namespace {
@@ -83,6 +84,31 @@ bool Program::is_left_out(const ChunkPlan& plan, const Phase& phase, const Progr
         return left_out.group == download.group && skip.first <= download.equation && download.equation < skip.end &&
                std::ranges::none_of(skip.results, is_copied);
     });
+}
+
+void Program::find_required() {
+    for (std::uint32_t g = 0; g < groups_.size(); ++g) {
+        const Graph& graph = groups_[g].graph();
+        for (std::size_t i = 0; i < graph.equations.size(); ++i) {
+            if (!is_requirement(graph.equations[i]) || placed_[g].equations[i].placement == Placement::Data) continue;
+            Required required{.equation = {g, i}};
+            const auto* id = std::get_if<VariableId>(&graph.equations[i].operands[0]);
+            const bool is_kept =
+                id != nullptr && (read_on_host_[g][id->value] || (is_handed_out(graph, *id) && !hands_out_one(graph)));
+            if (id != nullptr && !is_kept && placed_[g].variables[id->value].on_device) required.variable = *id;
+            required_.push_back(required);
+        }
+    }
+}
+
+std::int64_t Program::bound_of(std::uint32_t group, VariableId variable) const {
+    std::int64_t bound = 0;
+    for (const Required& required : required_) {
+        if (required.equation.group != group || required.variable != variable) continue;
+        const std::int64_t own = population::bound_of(groups_[group].graph().equations[required.equation.equation]);
+        bound = bound == 0 ? own : std::min(bound, own);
+    }
+    return bound;
 }
 
 }  // namespace yolk::hyper::population
