@@ -8,12 +8,14 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <ranges>
 #include <string>
 #include <vector>
 
 #include "population_fixtures.hpp"
 #include "yolk/graph.hpp"
 #include "yolk/internal/testing/device_test.hpp"
+#include "yolk/internal/testing/mutation.hpp"
 
 namespace yolk::hyper {
 
@@ -73,6 +75,12 @@ inline std::vector<std::uint32_t> bits_of(const Value& value) {
 }
 
 /// Graphs of the parameters v [6], w [12] and one [1].
+/// Seeds of the graphs that a test draws: $YOLK_TEST_GRAPHS from number $YOLK_TEST_FIRST_GRAPH on.
+inline std::ranges::iota_view<std::uint32_t, std::uint32_t> graph_seeds() {
+    const auto first = static_cast<std::uint32_t>(testing::count_from("YOLK_TEST_FIRST_GRAPH", 1)) - 1;
+    return {first, first + static_cast<std::uint32_t>(testing::count_from("YOLK_TEST_GRAPHS", 40))};
+}
+
 class DrawnGraphs : public ::yolk::testing::DeviceTest {
    protected:
     [[nodiscard]] Result<PopulationOutputs> outputs(
