@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "yolk/internal/core/bytes.hpp"
 #include "yolk/internal/core/hash.hpp"
 #include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/evolve/state_digest.hpp"
@@ -189,16 +190,15 @@ std::optional<LoggedGeneration> decode_record(const RunLogHeader& header, std::s
     if ((head.flags & ~kKnownFlags) != 0) return std::nullopt;
     LoggedGeneration generation{.generation = head.generation};
     generation.shaped.summary = head.summary;
-    const std::byte* const weights = record.data() + sizeof(head);
-    const auto copy = [&](auto& values) {
-        values.resize(header.weight_count);
-        std::memcpy(values.data(), weights, weight_bytes(header) * header.weight_count);
-    };
-    header.weights == FitnessWeights::I8 ? copy(generation.shaped.integer_weights)
-                                         : copy(generation.shaped.float_weights);
-    generation.shaped.tail.resize(header.tail_count);
-    std::memcpy(generation.shaped.tail.data(), weights + weight_bytes(header) * header.weight_count,
-                sizeof(float) * header.tail_count);
+    const std::size_t weights_size = weight_bytes(header) * header.weight_count;
+    const auto weights = record.subspan(sizeof(head), weights_size);
+    if (header.weights == FitnessWeights::I8) {
+        generation.shaped.integer_weights = values_in<std::int8_t>(weights);
+    } else {
+        generation.shaped.float_weights = values_in<float>(weights);
+    }
+    generation.shaped.tail =
+        values_in<float>(record.subspan(sizeof(head) + weights_size, sizeof(float) * header.tail_count));
     if ((head.flags & kHasPolicyMean) != 0) generation.policy_mean = head.policy_mean;
     generation.solved = (head.flags & kSolved) != 0;
     if ((head.flags & kHasDigest) != 0)
