@@ -24,6 +24,23 @@ TEST(configuration_file, a_table_without_a_name_is_refused) {
         expect_refused(text, {"'y.toml', line "});
 }
 
+// toml++ 3.3 has undefined behaviour at such characters, but in comments and strings.
+TEST(configuration_file, characters_beyond_ascii_stand_in_comments_and_strings) {
+    ASSERT_OK_AND_ASSIGN(const Configuration read,
+                         parse("\xEF\xBB\xBF# gr\xC3\xB6\xC3\x9F"
+                               "e\nversion = 1\n[data]\nsource = \"a\\\"\xC3\xA9.csv\"  # \xE2\x82\xAC\n"
+                               "test = '\xC3\xA4\\'\n"));
+    EXPECT_EQ(read.learn.source, "a\"\xC3\xA9.csv");
+    for (const char* text : {"version = 1\ngr\xC3\xB6\xC3\x9F"
+                             "e = 1\n",
+                             "version = 1\n[d\xC3\xA4ta]\n", "version = 1 \xE2\xB1\x8E\n",
+                             "version = 1\n\xF0\x9F\x90\xA3", "x = \"\"\"a \\\n  \xC3\xBC\"\"\"\n"})
+        expect_refused(text, {"'y.toml', line ", "in quotes"});
+    ASSERT_OK_AND_ASSIGN(const Configuration set,
+                         parse("version = 1\n[data]\n", {{"source", "\xC3\xA9.csv", "--set"}}));
+    EXPECT_EQ(set.learn.source, "\xC3\xA9.csv");
+}
+
 TEST(configuration_file, data_and_environment) {
     ASSERT_OK_AND_ASSIGN(const Configuration data,
                          parse("version = 1\n[data]\nsource = \"a.csv\"\ntest = \"b.csv\"\nheader = true\n[network]\n"

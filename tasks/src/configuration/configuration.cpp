@@ -127,7 +127,37 @@ Result<void> check_version(const toml::table& root, const std::string& name) {
                      shown(text.str()), kConfigurationVersion);
 }
 
+/// Elsewhere than in strings of one line and comments toml++ 3.3 runs into undefined behaviour at such a character.
+Result<void> check_characters(std::string_view text, const std::string& name) {
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    constexpr char kAscii = 0x7F;
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    std::size_t line = 1, line_begin = 0;
+    char within = 0;  // of the string that is open its quote, or the comment's '#'
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (c == '\n') {
+            ++line;
+            line_begin = i + 1;
+            within = 0;
+        } else if (within == 0 && (c == '"' || c == '\'' || c == '#')) {
+            within = c;
+        } else if (within == '"' && c == '\\' && i + 1 < text.size() && text[i + 1] != '\n') {
+            ++i;
+        } else if (within == c && c != '#') {
+            within = 0;
+        } else if (within == 0 && static_cast<unsigned char>(c) > kAscii) {
+            return bad_input(
+                "{}, line {}, column {}: this is no TOML: a character beyond ASCII stands in no comment and in no "
+                "string of one line; put what it belongs to in quotes.",
+                name, line, i - line_begin + 1);
+        }
+    }
+    return {};
+}
+
 Result<toml::table> parse_toml(std::string_view text, const std::string& name) {
+    YOLK_TRY_VOID(check_characters(text, name));
     toml::parse_result parsed = toml::parse(text);
     if (parsed) return std::move(parsed).table();
     return bad_input("{}, line {}, column {}: this is no TOML: {}.", name, parsed.error().source().begin.line,
@@ -156,6 +186,7 @@ Result<void> check_tables(const toml::table& root, const std::string& name) {
 toml::table parse_override(const std::string& value) {
     const bool is_list = value.find(',') != std::string::npos && !value.starts_with('[');
     for (const std::string& text : {is_list ? fmt::format("v = [{}]", value) : fmt::format("v = {}", value)}) {
+        if (!check_characters(text, {})) continue;
         toml::parse_result parsed = toml::parse(text);
         if (parsed && parsed.table().size() == 1) return std::move(parsed).table();
     }
