@@ -125,6 +125,13 @@ TEST(strided_view, is_where_the_hosts_moves_put_each_element) {
     EXPECT_GT(turned, graphs / 4);
 }
 
+std::vector<TracedExample> derivatives_of(std::span<const TracedExample> examples, const ParameterSet& set,
+                                          const char* by) {
+    std::vector<TracedExample> derivatives;
+    for (const TracedExample& example : examples) derivatives.push_back(derivative_of(example, set, by).value());
+    return derivatives;
+}
+
 class product_views : public DrawnGraphs {};
 YOLK_FOR_EACH_DEVICE(product_views);
 
@@ -205,13 +212,9 @@ TEST_P(product_views, drawn_graphs_and_their_derivatives_have_the_bits_of_both_o
     std::uint64_t saved = 0;
     const auto seeds = graph_seeds();
     for (const std::uint32_t seed : seeds) {
-        std::vector<TracedExample> examples, derivatives;
-        for (std::uint32_t e = 0; e < kViewExamples; ++e) {
-            examples.push_back(drawn_product(set, seed, e));
-            auto derived = derivative_of(examples.back(), set, "w");
-            ASSERT_OK(derived);
-            derivatives.push_back(*std::move(derived));
-        }
+        std::vector<TracedExample> examples;
+        for (std::uint32_t e = 0; e < kViewExamples; ++e) examples.push_back(drawn_product(set, seed, e));
+        const std::vector<TracedExample> derivatives = derivatives_of(examples, set, "w");
         const Dispatches drawn = expect_three_roads_alike(examples, set, "graph " + std::to_string(seed));
         const Dispatches derived =
             expect_three_roads_alike(derivatives, set, "derivatives of graph " + std::to_string(seed));
@@ -243,7 +246,7 @@ Atom attention_of(Sketch& s, const Heads& size, const Atom& mixed) {
                  {{"shape", std::vector<std::int64_t>{size.windows, size.rows, width}}});
 }
 
-/// Of what is mixed from an input and the parameter v.
+/// Attention whose mixed heads are tanh(x + v), with an input x and a parameter v.
 TracedExample attention_example(const ParameterSet& set, const Heads& size, std::uint32_t example) {
     const std::vector<std::int64_t> shape{size.windows, size.rows, 3 * size.width()};
     const auto count = static_cast<std::uint32_t>(size.windows * size.rows * 3 * size.width());
@@ -259,13 +262,9 @@ TEST_P(product_views, attention_moves_nothing) {
     for (std::uint32_t c = 0; c < 3; ++c) candidates.push_back({{{"v", drawn_tensor({18}, 700 + c)}}});
     for (const std::uint32_t windows : {1U, 3U}) {
         const Heads size{.windows = windows};
-        std::vector<TracedExample> examples, derivatives;
-        for (std::uint32_t e = 0; e < kViewExamples; ++e) {
-            examples.push_back(attention_example(set, size, e));
-            auto derived = derivative_of(examples.back(), set, "v");
-            ASSERT_OK(derived);
-            derivatives.push_back(*std::move(derived));
-        }
+        std::vector<TracedExample> examples;
+        for (std::uint32_t e = 0; e < kViewExamples; ++e) examples.push_back(attention_example(set, size, e));
+        const std::vector<TracedExample> derivatives = derivatives_of(examples, set, "v");
         const Dispatches dispatches = expect_three_roads_alike(examples, set, "attention", candidates);
         EXPECT_EQ(dispatches.joined, 5U) << "what is mixed, scores, their factor, softmax, what is seen";
         EXPECT_GE(dispatches.apart, 5U + 3U + 3U + 1U + 1U)
