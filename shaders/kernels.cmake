@@ -171,6 +171,10 @@ yolk_kernel(multiply_add FAMILY limits TOLERANT UNROLLED SOURCE limits/multiply_
 yolk_kernel(multiply_add_i8_dot FAMILY limits UNROLLED NEEDS integer_dot SOURCE limits/multiply_add.comp DEFINES INTEGER_DOT=1)
 yolk_kernel(matrix_multiply_add_nv FAMILY limits TOLERANT NEEDS cooperative_nv SOURCE limits/matrix_multiply_add.comp)
 yolk_kernel(matrix_multiply_add_khr FAMILY limits TOLERANT NEEDS cooperative_khr SOURCE limits/matrix_multiply_add.comp)
+yolk_kernel(row_program_by_group FAMILY row_program SOURCE row_program/row_program.comp)
+yolk_kernel(row_program_by_invocation FAMILY row_program SOURCE row_program/row_program.comp DEFINES ROWS_BY_INVOCATION=1)
+yolk_kernel(row_program_by_invocation_texel FAMILY row_program SOURCE row_program/row_program.comp TEXEL_MASKS kTexelMask kNoTexels
+  DEFINES ROWS_BY_INVOCATION=1 ROWS_TEXEL=1)
 yolk_kernel(reduce_by_group FAMILY reduce SOURCE reduce/reduce.comp)
 yolk_kernel(reduce_by_invocation FAMILY reduce SOURCE reduce/reduce.comp DEFINES ROWS_BY_INVOCATION=1)
 yolk_kernel(reduce_by_invocation_texel FAMILY reduce SOURCE reduce/reduce.comp TEXEL_MASKS kTexelMask kNoTexels

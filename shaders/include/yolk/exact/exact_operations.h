@@ -45,5 +45,19 @@ EXACT_FUNCTION uint elementwise_where(uint condition, uint first, uint second) {
     return (condition & 0x7FFFFFFFu) != 0u ? first : second;
 }
 
+// Steps that programs of rows have besides (row_program.hpp). Reciprocals are cheaper than exact_quotient_word's, and not
+// the nearest number.
+EXACT_FUNCTION uint row_operand(uint x) {
+    return exact_number_bits(exact_flush_operand(exact_from_bits(x)), exact_is_nan_word(x));
+}
+EXACT_FUNCTION uint row_reciprocal(uint x) {
+    return exact_number_bits(exact_reciprocal(exact_from_bits(x)), exact_is_nan_word(x));
+}
+EXACT_CONST uint kExactLargestRadicand = 0x71800000u;  // 2^100
+EXACT_FUNCTION uint row_inverse_sqrt(uint x) {
+    return exact_number_bits(exact_reciprocal(exact_sqrt(exact_from_bits(x))),
+                             (x & kExactMagnitudeMask) > kExactLargestRadicand);
+}
+
 EXACT_END
 #endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// row_program: what programs of operations along rows are made of: up to four sums, maxima or minima in turn, with
+// operations on elements before, between and behind them. yolk/internal/shaders/row_module.hpp takes this module,
+// writes other bodies for the functions program_... and binds as many inputs as the program has; functions that no body
+// calls are left out. As it stands, it calls all of them. Bindings, constants: yolk/internal/abi/row_program.h; the
+// order of the sums, and how rows are shared out: rows.glsl. No scratch, no subgroup assumption; shared memory and
+// barriers by group only.
+// Exactness: class P; the steps are functions from words to words (yolk/exact/exact_operations.h). What is reduced is
+// zero below 2^-100, so that sums are multiples of 2^-123, and both zeros count as +0; a sum or maximum of what is not a
+// number is kExactNan. Overflows are the device's.
+// Loops: for each reduction ceil(columns / 32) iterations (more lanes: rows.glsl), for argmax twice as many; where
+// elements are written, a ROW_WRITE.
+#version 460
+#extension GL_EXT_scalar_block_layout : require
+#extension GL_GOOGLE_include_directive : require
+#include "yolk/internal/abi/row_program.h"
+#include "yolk/exact/exact_operations.h"
+
+layout(local_size_x_id = kSpecWorkgroupSize) in;
+layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 32;
+layout(constant_id = kSpecRowLanes) const uint ROW_LANES = 32;
+layout(constant_id = kSpecWritesElements) const uint WRITES_ELEMENTS = 1;
+layout(constant_id = kSpecReduction0) const uint REDUCTION_0 = kSum;
+layout(constant_id = kSpecReduction1) const uint REDUCTION_1 = kNone;
+layout(constant_id = kSpecReduction2) const uint REDUCTION_2 = kNone;
+layout(constant_id = kSpecReduction3) const uint REDUCTION_3 = kNone;
+
+#ifdef ROWS_TEXEL
+layout(set = 0, binding = kBindIn) uniform samplerBuffer in_;
+#define IN_AT(index) floatBitsToUint(texelFetch(in_, int(index)).x)
+#else
+layout(set = 0, binding = kBindIn, scalar) readonly buffer In { uint values[]; } in_;
+#define IN_AT(index) in_.values[index]
+#endif
+layout(set = 0, binding = kBindOut, scalar) writeonly restrict buffer Out { uint values[]; } out_;
+layout(push_constant, scalar) uniform PushConstants { Params params; };
+
+#define ROWS_HAVE_LANES
+#include "rows.glsl"
+
+uint row_first = 0u;  // the row's first element, of all elements
+
+uint program_quotient(uint n, uint factor, uint shift) {
+    uint upper, lower;
+    umulExtended(n << 2, factor, upper, lower);
+    return upper >> (shift & 31u);
+}
+
+// What is the same for all of a row; `element` is its first one.
+uint row_begin_ = 0u;
+void program_begin(uint element) {
+    row_begin_ = program_quotient(element, params.inner_factor[0], params.inner_shift[0]) * params.size[0];
+}
+// Element k of what is reduced first, and so on.
+uint program_term_0(uint k) {
+    uint x = IN_AT(row_begin_ + k * params.row_stride[0]);
+    uint y = elementwise_copy(elementwise_relu(elementwise_gelu(elementwise_silu(x))));
+    y = elementwise_tanh(elementwise_sigmoid(elementwise_exp(elementwise_log(y))));
+    y = elementwise_negate(elementwise_absolute(elementwise_floor(elementwise_round(y))));
+    y = elementwise_sqrt(elementwise_rsqrt(elementwise_sin(elementwise_cos(y))));
+    y = elementwise_add(x, elementwise_subtract(x, elementwise_multiply(x, elementwise_maximum(x, y))));
+    y = elementwise_minimum(x, elementwise_divide(x, elementwise_power(x, y)));
+    y = elementwise_less_than(x, elementwise_less_or_equal(x, y));
+    y = elementwise_greater_than(x, elementwise_greater_or_equal(x, y));
+    return elementwise_where(x, elementwise_equal_to(x, y), elementwise_not_equal_to(x, y));
+}
+uint program_term_1(uint k) { return row_operand(k); }
+uint program_term_2(uint k) { return row_reciprocal(row_inverse_sqrt(k)); }
+uint program_term_3(uint k) { return k; }
+// What follows of the first reduction for all of the row, and so on.
+void program_end_0(uint word) { row_begin_ = word; }
+void program_end_1(uint word) { row_begin_ = word; }
+void program_end_2(uint word) { row_begin_ = word; }
+void program_end_3(uint word) { row_begin_ = word; }
+// The result: of element k, or of the row.
+uint program_element(uint k) { return row_begin_ + k; }
+uint program_result() { return row_begin_; }
+
+float term_of(uint word) { return exact_flush(uintBitsToFloat(word)); }
+float term_0(uint k) { return term_of(program_term_0(k)); }
+float term_1(uint k) { return term_of(program_term_1(k)); }
+float term_2(uint k) { return term_of(program_term_2(k)); }
+float term_3(uint k) { return term_of(program_term_3(k)); }
+
+// Of a minimum the largest of the keys the other way round; NaN stays above all.
+uint turned(uint key) { return mix(~key, kRowKeyNan, key == kRowKeyNan); }
+uint key_of(float x, uint reduction) {
+    uint key = row_key(x);
+    return mix(key, turned(key), reduction == kMin);
+}
+uint key_0(uint k) { return key_of(term_0(k), REDUCTION_0); }
+uint key_1(uint k) { return key_of(term_1(k), REDUCTION_1); }
+uint key_2(uint k) { return key_of(term_2(k), REDUCTION_2); }
+uint key_3(uint k) { return key_of(term_3(k), REDUCTION_3); }
+
+uint largest = 0u;
+uint place_of(uint k, uint key) { return mix(0u, ~k, key == largest); }  // the larger, the earlier
+uint place_0(uint k) { return place_of(k, key_0(k)); }
+uint place_1(uint k) { return place_of(k, key_1(k)); }
+uint place_2(uint k) { return place_of(k, key_2(k)); }
+uint place_3(uint k) { return place_of(k, key_3(k)); }
+
+#define REDUCE(reduction, term, key, place, end)                                                   \
+    if (reduction == kSum) {                                                                       \
+        float sum;                                                                                 \
+        ROW_SUM(sum, term)                                                                         \
+        end(exact_number_bits(sum, false));                                                        \
+    } else if (reduction == kMax || reduction == kMin || reduction == kArgmax) {                   \
+        ROW_MAX(largest, key)                                                                      \
+        uint result = floatBitsToUint(row_key_value(reduction == kMin ? turned(largest) : largest)); \
+        if (reduction == kArgmax) {                                                                \
+            ROW_MAX(result, place)                                                                 \
+            result = ~result;                                                                      \
+        }                                                                                          \
+        end(result);                                                                               \
+    }
+
+void store(uint k) { out_.values[row_first + k * params.inner] = program_element(k); }
+
+void main() {
+    ROWS_BEGIN(params.row_count, params.columns)
+    uint at = row_is_idle ? 0u : row;
+    row_first = at / params.inner * params.columns * params.inner + at % params.inner;
+    program_begin(row_first);
+    REDUCE(REDUCTION_0, term_0, key_0, place_0, program_end_0)
+    REDUCE(REDUCTION_1, term_1, key_1, place_1, program_end_1)
+    REDUCE(REDUCTION_2, term_2, key_2, place_2, program_end_2)
+    REDUCE(REDUCTION_3, term_3, key_3, place_3, program_end_3)
+    if (WRITES_ELEMENTS != 0u) {
+        ROW_WRITE(store)
+    } else if (ROW_LEADER) {
+        out_.values[row] = program_result();
+    }
+}
