@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // row_program: what programs of operations along rows are made of: up to four sums, maxima or minima in turn, with
 // operations on elements before, between and behind them. yolk/internal/shaders/row_module.hpp takes this module,
-// writes other bodies for the functions program_... and binds as many inputs as the program has; functions that no body
-// calls are left out. As it stands, it calls all of them. Bindings, constants: yolk/internal/abi/row_program.h; the
+// writes other bodies for main and the functions program_... and binds as many inputs as the program has; functions
+// that no body calls are left out. As it stands, it calls all of them. Bindings, constants: yolk/internal/abi/row_program.h; the
 // order of the sums, and how rows are shared out: rows.glsl. No scratch, no subgroup assumption; shared memory and
 // barriers by group only.
 // Exactness: class P; the steps are functions from words to words (yolk/exact/exact_operations.h). What is reduced is
@@ -19,11 +19,6 @@
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 32;
 layout(constant_id = kSpecRowLanes) const uint ROW_LANES = 32;
-layout(constant_id = kSpecWritesElements) const uint WRITES_ELEMENTS = 1;
-layout(constant_id = kSpecReduction0) const uint REDUCTION_0 = kSum;
-layout(constant_id = kSpecReduction1) const uint REDUCTION_1 = kNone;
-layout(constant_id = kSpecReduction2) const uint REDUCTION_2 = kNone;
-layout(constant_id = kSpecReduction3) const uint REDUCTION_3 = kNone;
 
 #ifdef ROWS_TEXEL
 layout(set = 0, binding = kBindIn) uniform samplerBuffer in_;
@@ -84,51 +79,69 @@ float term_3(uint k) { return term_of(program_term_3(k)); }
 
 // Of a minimum the largest of the keys the other way round; NaN stays above all.
 uint turned(uint key) { return mix(~key, kRowKeyNan, key == kRowKeyNan); }
-uint key_of(float x, uint reduction) {
-    uint key = row_key(x);
-    return mix(key, turned(key), reduction == kMin);
-}
-uint key_0(uint k) { return key_of(term_0(k), REDUCTION_0); }
-uint key_1(uint k) { return key_of(term_1(k), REDUCTION_1); }
-uint key_2(uint k) { return key_of(term_2(k), REDUCTION_2); }
-uint key_3(uint k) { return key_of(term_3(k), REDUCTION_3); }
-
 uint largest = 0u;
 uint place_of(uint k, uint key) { return mix(0u, ~k, key == largest); }  // the larger, the earlier
-uint place_0(uint k) { return place_of(k, key_0(k)); }
-uint place_1(uint k) { return place_of(k, key_1(k)); }
-uint place_2(uint k) { return place_of(k, key_2(k)); }
-uint place_3(uint k) { return place_of(k, key_3(k)); }
+uint word_of(uint key) { return floatBitsToUint(row_key_value(key)); }
 
-#define REDUCE(reduction, term, key, place, end)                                                   \
-    if (reduction == kSum) {                                                                       \
-        float sum;                                                                                 \
-        ROW_SUM(sum, term)                                                                         \
-        end(exact_number_bits(sum, false));                                                        \
-    } else if (reduction == kMax || reduction == kMin || reduction == kArgmax) {                   \
-        ROW_MAX(largest, key)                                                                      \
-        uint result = floatBitsToUint(row_key_value(reduction == kMin ? turned(largest) : largest)); \
-        if (reduction == kArgmax) {                                                                \
-            ROW_MAX(result, place)                                                                 \
-            result = ~result;                                                                      \
-        }                                                                                          \
-        end(result);                                                                               \
+// What a program's reductions are: for each of its four places all that there are.
+#define REDUCTIONS(term, end, key, least_key, place, sum, most, least, argmost)    \
+    uint key(uint k) { return row_key(term(k)); }                                  \
+    uint least_key(uint k) { return turned(key(k)); }                              \
+    uint place(uint k) { return place_of(k, key(k)); }                             \
+    void sum() {                                                                   \
+        float total;                                                               \
+        ROW_SUM(total, term)                                                       \
+        end(exact_number_bits(total, false));                                      \
+    }                                                                              \
+    void most() {                                                                  \
+        ROW_MAX(largest, key)                                                      \
+        end(word_of(largest));                                                     \
+    }                                                                              \
+    void least() {                                                                 \
+        ROW_MAX(largest, least_key)                                                \
+        end(word_of(turned(largest)));                                             \
+    }                                                                              \
+    void argmost() {                                                               \
+        ROW_MAX(largest, key)                                                      \
+        uint first;                                                                \
+        ROW_MAX(first, place)                                                      \
+        end(~first);                                                               \
     }
+REDUCTIONS(term_0, program_end_0, key_0, least_key_0, place_0, row_sum_0, row_max_0, row_min_0, row_argmax_0)
+REDUCTIONS(term_1, program_end_1, key_1, least_key_1, place_1, row_sum_1, row_max_1, row_min_1, row_argmax_1)
+REDUCTIONS(term_2, program_end_2, key_2, least_key_2, place_2, row_sum_2, row_max_2, row_min_2, row_argmax_2)
+REDUCTIONS(term_3, program_end_3, key_3, least_key_3, place_3, row_sum_3, row_max_3, row_min_3, row_argmax_3)
 
-void store(uint k) { out_.values[row_first + k * params.inner] = program_element(k); }
-
-void main() {
+void begin() {
     ROWS_BEGIN(params.row_count, params.columns)
     uint at = row_is_idle ? 0u : row;
     row_first = at / params.inner * params.columns * params.inner + at % params.inner;
     program_begin(row_first);
-    REDUCE(REDUCTION_0, term_0, key_0, place_0, program_end_0)
-    REDUCE(REDUCTION_1, term_1, key_1, place_1, program_end_1)
-    REDUCE(REDUCTION_2, term_2, key_2, place_2, program_end_2)
-    REDUCE(REDUCTION_3, term_3, key_3, place_3, program_end_3)
-    if (WRITES_ELEMENTS != 0u) {
-        ROW_WRITE(store)
-    } else if (ROW_LEADER) {
-        out_.values[row] = program_result();
-    }
+}
+void store(uint k) { out_.values[row_first + k * params.inner] = program_element(k); }
+void write_elements() { ROW_WRITE(store) }
+void write_row() {
+    if (ROW_LEADER) out_.values[row] = program_result();
+}
+
+void main() {
+    begin();
+    row_sum_0();
+    row_max_0();
+    row_min_0();
+    row_argmax_0();
+    row_sum_1();
+    row_max_1();
+    row_min_1();
+    row_argmax_1();
+    row_sum_2();
+    row_max_2();
+    row_min_2();
+    row_argmax_2();
+    row_sum_3();
+    row_max_3();
+    row_min_3();
+    row_argmax_3();
+    write_elements();
+    write_row();
 }

@@ -5,19 +5,17 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "element_fields.hpp"
-#include "element_layout.hpp"
 #include "operation_plan.hpp"
+#include "program_modules.hpp"
+#include "space_layout.hpp"
 #include "streaming_default.hpp"
 #include "yolk/internal/shaders/catalogue.hpp"
-#include "yolk/internal/shaders/exactness.hpp"
+#include "yolk/internal/shaders/element_module.hpp"
 
 namespace yolk {
 namespace {
@@ -27,39 +25,18 @@ namespace abi_ew = abi::elementwise;
 /// Programs that cost no more are written out for each of four elements.
 constexpr std::uint64_t kMostUnrolledCost = 128;
 
-using ElementModule = std::shared_ptr<const std::vector<std::uint32_t>>;
+SpaceLayout layout_of(const ElementwiseDesc& desc) { return space_layout(desc.extents, desc.inputs); }
 
-/// Made once per process for each structure; some take milliseconds.
-class ElementModules {
-   public:
-    [[nodiscard]] Result<ElementModule> get(const KernelModule& library, const ElementCode& code) {
-        const std::lock_guard lock(mutex_);
-        const std::pair key(library.name, code);
-        if (const auto found = modules_.find(key); found != modules_.end()) return found->second;
-        YOLK_TRY(std::vector<std::uint32_t> spirv, make_element_module(library.spirv, code));
-        YOLK_TRY_VOID(check_exact(spirv));
-        if (modules_.size() >= kMost) modules_.clear();
-        return modules_[key] = std::make_shared<const std::vector<std::uint32_t>>(std::move(spirv));
-    }
-
-   private:
-    static constexpr std::size_t kMost = 1024;  // of 10 to 100 KB
-
-    /// Quotients are by the plan's factors and shifts.
-    static Result<void> check_exact(std::span<const std::uint32_t> spirv) {
-        YOLK_TRY(const std::vector<InexactInstruction> all, find_inexact(spirv));
-        const auto wrong = std::ranges::find(all, false, &InexactInstruction::by_parameters);
-        if (wrong == all.end()) return {};
-        return failed_work("A program of elements is not exact: {}", to_string(*wrong));
-    }
-
-    std::mutex mutex_;
-    std::map<std::pair<std::string_view, ElementCode>, ElementModule> modules_;  // by library
-};
-
-Result<ElementModule> element_module(const KernelModule& library, const ElementCode& code) {
-    static ElementModules modules;
-    return modules.get(library, code);
+ElementCode code_of(const ElementwiseDesc& desc) {
+    const SpaceLayout layout = layout_of(desc);
+    ElementCode code;
+    for (const DimensionRun& run : layout.runs) code.runs.push_back(layout.code_of(run));
+    for (std::size_t i = 0; i < desc.inputs.size(); ++i)
+        code.inputs.push_back({.runs = layout.inputs[i], .is_repeated = layout.is_repeated[i]});
+    for (const ElementwiseStep& step : desc.steps)
+        code.steps.push_back({std::string(word_of(step.operation)), step.operands});
+    code.numbers = static_cast<std::uint32_t>(desc.numbers.size());
+    return code;
 }
 
 Result<void> check_step(const ElementwiseDesc& desc, std::size_t at) {
@@ -97,19 +74,11 @@ Result<void> check_elementwise(const ElementwiseDesc& desc) {
     for (std::size_t at = 0; at < desc.steps.size(); ++at) YOLK_TRY_VOID(check_step(desc, at));
     if (has_few_runs(desc)) return {};
     return bad_input("The inputs of [elementwise] lie in {} different ways; {} are allowed.",
-                     element_layout(desc).runs.size(), abi_ew::kMostRuns);
+                     layout_of(desc).runs.size(), abi_ew::kMostRuns);
 }
 
-std::vector<ViewShape> program_input_views(const ElementwiseDesc& desc) {
-    std::vector<ViewShape> shapes;
-    for (const std::uint32_t input : desc.inputs) {
-        ViewShape shape{.extents = {}, .dtype = DType::U32};
-        for (std::size_t d = 0; d < desc.extents.size(); ++d) {
-            if ((input >> d & 1U) != 0) shape.extents.push_back({"extent", desc.extents[d]});
-        }
-        shapes.push_back(std::move(shape));
-    }
-    return shapes;
+std::vector<ViewShape> input_views(const ElementwiseDesc& desc) {
+    return program_input_views(desc.extents, desc.inputs);
 }
 ViewShape program_out_view(const ElementwiseDesc& desc) {
     ViewShape shape{.extents = {}, .dtype = DType::U32};
@@ -132,18 +101,14 @@ std::vector<Knob<ElementwiseConfig>> program_knobs(const DeviceInfo& /*info*/, c
             {"texel_inputs", &ElementwiseConfig::texel_inputs, {0, 1}}};
 }
 
-bool may_take_quads(const ElementwiseDesc& desc) { return element_layout(desc).extents.back() % kQuad == 0; }
+bool may_take_quads(const ElementwiseDesc& desc) { return layout_of(desc).extents.back() % kQuad == 0; }
 
 /// The texels that the largest input takes. A repeated input has one word in each texel.
 std::uint64_t most_texels(const ElementwiseDesc& desc, std::uint32_t width) {
-    const std::vector<ElementCode::Input> inputs = element_layout(desc).code.inputs;
+    const std::vector<bool> is_repeated = layout_of(desc).is_repeated;
     std::uint64_t most = 0;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-        std::uint64_t count = 1;
-        for (std::size_t d = 0; d < desc.extents.size(); ++d)
-            count *= (desc.inputs[i] >> d & 1U) != 0 ? desc.extents[d] : 1;
-        most = std::max(most, count / (inputs[i].is_repeated ? 1 : width));
-    }
+    for (std::size_t i = 0; i < desc.inputs.size(); ++i)
+        most = std::max(most, input_elements(desc.extents, desc.inputs[i]) / (is_repeated[i] ? 1 : width));
     return most;
 }
 
@@ -152,7 +117,7 @@ Result<void> legal_program(const DeviceInfo& info, const ElementwiseDesc& desc, 
         return bad_input(
             "elements_per_load of [elementwise] is 4, but the dimensions that its inputs do not tell apart end in "
             "one of {}; use 1, or a multiple of 4.",
-            element_layout(desc).extents.back());
+            layout_of(desc).extents.back());
     }
     const std::uint64_t most = config.texel_inputs == 0 ? 0 : most_texels(desc, config.elements_per_load);
     if (most <= info.limits.max_texel_buffer_elements) return {};
@@ -186,10 +151,10 @@ Result<PipelinesOf<ElementwiseDesc>> build_program(const Device& device, const E
     Kernel<abi_ew::Params> kernel = are_quads
                                         ? (are_texels ? kernels::kElementwiseQuadsTexel : kernels::kElementwiseQuads)
                                         : (are_texels ? kernels::kElementwiseTexel : kernels::kElementwise);
-    ElementCode code = element_layout(desc).code;
+    ElementCode code = code_of(desc);
     // lavapipe, which reads texels, gains nothing from steps that are written out: .9 to 1.2 of the time of a loop.
     code.is_unrolled = are_quads && !are_texels && cost_of_steps(desc) <= kMostUnrolledCost;
-    YOLK_TRY(const ElementModule spirv, element_module(kernel, code));
+    YOLK_TRY(const ProgramModule spirv, (ProgramModules<ElementCode, make_element_module>::get(kernel, code)));
     kernel.spirv = *spirv;
     kernel.binding_count = static_cast<std::uint32_t>(desc.inputs.size()) + 1;
     kernel.texel_mask = kernel.texel4_mask = 0;
@@ -206,12 +171,14 @@ Result<BindingsOf<ElementwiseDesc>> bind_program(const Device& device, const Ele
     const ElementwiseConfig& config = *desc.config;
     std::vector<BufferView> all(views.inputs.begin(), views.inputs.end());
     all.push_back(views.out);
-    ElementwiseDispatch dispatch{
-        .binding = {},
-        .params = element_params(element_layout(desc), desc.numbers, config.loads_per_invocation),
-        .grid = grid_of(elements_of_program(desc) / config.elements_per_load,
-                        std::uint64_t{config.workgroup_size} * config.loads_per_invocation,
-                        cost * config.elements_per_load)};
+    ElementwiseDispatch dispatch{.binding = {},
+                                 .params = {},
+                                 .grid = grid_of(elements_of_program(desc) / config.elements_per_load,
+                                                 std::uint64_t{config.workgroup_size} * config.loads_per_invocation,
+                                                 cost * config.elements_per_load)};
+    dispatch.params.element_count = static_cast<std::uint32_t>(elements_of_program(desc));
+    dispatch.params.loads = config.loads_per_invocation;
+    set_runs(dispatch.params, layout_of(desc), desc.numbers);
     YOLK_TRY(dispatch.binding, device.bind(pipeline, all));
     return dispatch;
 }
@@ -253,7 +220,7 @@ ElementwiseDesc one_step(ElementwiseOperation operation, std::vector<std::uint32
     return desc;
 }
 
-bool has_few_runs(const ElementwiseDesc& desc) { return element_layout(desc).runs.size() <= abi_ew::kMostRuns; }
+bool has_few_runs(const ElementwiseDesc& desc) { return layout_of(desc).runs.size() <= abi_ew::kMostRuns; }
 
 template <>
 const Operation<ElementwiseDesc>& operation_of<ElementwiseDesc>() {
@@ -262,13 +229,12 @@ const Operation<ElementwiseDesc>& operation_of<ElementwiseDesc>() {
     static const Operation<Desc> kOperation{
         .name = "elementwise",
         .fields = {"elementwise", elementwise_fields()},
-        .views =
-            {{.name = "inputs", .role = ViewRole::Input, .list = &Views::inputs, .list_shapes = &program_input_views},
-             {.name = "out",
-              .role = ViewRole::Output,
-              .view = &Views::out,
-              .shape = &program_out_view,
-              .may_be_input = true}},
+        .views = {{.name = "inputs", .role = ViewRole::Input, .list = &Views::inputs, .list_shapes = &input_views},
+                  {.name = "out",
+                   .role = ViewRole::Output,
+                   .view = &Views::out,
+                   .shape = &program_out_view,
+                   .may_be_input = true}},
         .knobs = &program_knobs,
         .legal = &legal_program,
         .heuristic = &program_heuristic,

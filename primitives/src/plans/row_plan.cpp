@@ -93,6 +93,12 @@ Result<void> check_texel_input(const DeviceInfo& info, std::uint64_t elements, c
                      info.limits.max_texel_buffer_elements);
 }
 
+RowConfig with_texels(const DeviceInfo& info, std::uint64_t elements, const RowConfig& config) {
+    RowConfig texels = config;
+    texels.texel_input = 1;
+    return streams_texels(info) && check_texel_input(info, elements, texels) ? texels : config;
+}
+
 std::vector<Knob<RowConfig>> row_knobs(bool may_keep, bool reads_texels) {
     const std::vector<std::uint32_t> never{0}, either{0, 1};
     return {{"row_per_invocation", &RowConfig::row_per_invocation, {0, 1}},

@@ -35,6 +35,9 @@ namespace yolk {
 /// An error if the configuration wants a texel buffer, and the device's do not hold the input's elements.
 [[nodiscard]] Result<void> check_texel_input(const DeviceInfo& info, std::uint64_t elements, const RowConfig& config);
 
+/// The same with its input as a texel buffer, where that is faster and the device's hold it.
+[[nodiscard]] RowConfig with_texels(const DeviceInfo& info, std::uint64_t elements, const RowConfig& config);
+
 /// The words of shared memory in which a workgroup keeps its rows; 0: it does not.
 [[nodiscard]] std::uint64_t kept_row_words(std::uint32_t columns, const RowConfig& config) noexcept;
 /// The specialization constant, of a legal configuration.
@@ -88,12 +91,9 @@ Result<void> legal_rows(const DeviceInfo& info, const Desc& desc, const RowConfi
 }
 template <class Desc, MayKeep<Desc> kMayKeep>
 RowConfig heuristic_rows(const DeviceInfo& info, const Desc& desc) {
-    RowConfig config = kMayKeep(desc) ? heuristic_kept_config(info, rows_of(desc), desc.columns)
-                                      : heuristic_row_config(info, rows_of(desc), desc.columns);
-    RowConfig texels = config;
-    texels.texel_input = 1;
-    const bool is_better = streams_texels(info) && check_texel_input(info, rows_of(desc) * desc.columns, texels);
-    return is_better ? texels : config;
+    const RowConfig config = kMayKeep(desc) ? heuristic_kept_config(info, rows_of(desc), desc.columns)
+                                            : heuristic_row_config(info, rows_of(desc), desc.columns);
+    return with_texels(info, rows_of(desc) * desc.columns, config);
 }
 /// Chooses among the three kernels of an operation.
 template <class Kernel>

@@ -13,19 +13,8 @@ ABI_CONST uint kUniformMask = 0;
 ABI_CONST uint kTexelMask = 1u << kBindIn;  // row_program_by_invocation_texel
 ABI_CONST uint kNoTexels = 0;
 
-ABI_CONST uint kSpecWorkgroupSize = 0;   // 1 ... 256; by group a multiple of kSpecRowLanes
-ABI_CONST uint kSpecRowLanes = 1;        // by group: invocations per row, 32, 64, 128 or 256
-ABI_CONST uint kSpecWritesElements = 2;  // 1: out is as long as the rows; 0: an element for each row
-ABI_CONST uint kSpecReduction0 = 3;      // what is done in turn, each one of the next
-ABI_CONST uint kSpecReduction1 = 4;
-ABI_CONST uint kSpecReduction2 = 5;
-ABI_CONST uint kSpecReduction3 = 6;
-
-ABI_CONST uint kNone = 0;
-ABI_CONST uint kSum = 1;
-ABI_CONST uint kMax = 2;
-ABI_CONST uint kMin = 3;
-ABI_CONST uint kArgmax = 4;
+ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256; by group a multiple of kSpecRowLanes
+ABI_CONST uint kSpecRowLanes = 1;       // by group: invocations per row, 32, 64, 128 or 256
 
 ABI_CONST uint kMostReductions = 4;
 ABI_CONST uint kMostRuns = 4;

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/internal/primitives/row_steps.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace yolk {
+
+using enum ElementwiseOperation;
+
+RowProgramWriter::Value RowProgramWriter::input(std::uint32_t dimensions) {
+    inputs_.push_back(dimensions);
+    return {Value::Kind::Input, static_cast<std::uint32_t>(inputs_.size() - 1)};
+}
+
+RowProgramWriter::Value RowProgramWriter::number(float number) {
+    const auto is_same_number = [&](float known) {
+        return std::bit_cast<std::uint32_t>(known) == std::bit_cast<std::uint32_t>(number);
+    };
+    const auto found = std::ranges::find_if(numbers_, is_same_number);
+    const auto index = static_cast<std::uint32_t>(found - numbers_.begin());
+    if (found == numbers_.end()) numbers_.push_back(number);
+    return {Value::Kind::Number, index};
+}
+
+RowProgramWriter::Value RowProgramWriter::step(std::variant<ElementwiseOperation, RowOperation> operation,
+                                               std::vector<Value> operands) {
+    steps_.push_back({operation, std::move(operands)});
+    return {Value::Kind::Step, static_cast<std::uint32_t>(steps_.size() - 1)};
+}
+
+/// With m the largest x and s the sum of exp(x - m): exp(x - m) (1 / s), or (x - m) - log(s).
+RowProgramWriter::Value RowProgramWriter::softmax(Value x, bool logarithm) {
+    const Value operand = step(RowOperation::Operand, {x});
+    const Value distance = step(Subtract, {operand, step(RowOperation::Max, {operand})});
+    const Value exponential = step(Exp, {distance});
+    const Value sum = step(RowOperation::Sum, {exponential});
+    if (logarithm) return step(Subtract, {distance, step(Log, {sum})});
+    return step(Multiply, {exponential, step(RowOperation::Reciprocal, {sum})});
+}
+
+/// d / sqrt(mean(d^2) + epsilon), d = x - mean(x), or x. Means are sums times the fp32 number nearest to 1 / columns.
+RowProgramWriter::Value RowProgramWriter::normalized(Value x, NormalizeRule rule, std::uint32_t columns,
+                                                     float epsilon) {
+    const Value factor = number(1.0F / static_cast<float>(columns));
+    Value deviation = step(RowOperation::Operand, {x});
+    if (rule == NormalizeRule::Layer) {
+        const Value sum = step(RowOperation::Sum, {deviation});
+        const Value mean = step(RowOperation::Operand, {step(Multiply, {sum, factor})});
+        deviation = step(RowOperation::Operand, {step(Subtract, {deviation, mean})});
+    }
+    const Value squares = step(RowOperation::Sum, {step(Multiply, {deviation, deviation})});
+    const Value radicand = step(Add, {step(Multiply, {squares, factor}), number(epsilon)});
+    return step(Multiply, {deviation, step(RowOperation::InverseSqrt, {radicand})});
+}
+
+RowProgramWriter::Value RowProgramWriter::reduced(Value x, ReduceOperation operation, std::uint32_t columns) {
+    const Value operand = step(RowOperation::Operand, {x});
+    switch (operation) {
+        case ReduceOperation::Sum: return step(RowOperation::Sum, {operand});
+        case ReduceOperation::Mean:
+            return step(Multiply, {step(RowOperation::Sum, {operand}), number(1.0F / static_cast<float>(columns))});
+        case ReduceOperation::Max: return step(RowOperation::Max, {operand});
+        case ReduceOperation::Min: return step(RowOperation::Min, {operand});
+        case ReduceOperation::Argmax: break;
+    }
+    return step(RowOperation::Argmax, {operand});
+}
+
+RowProgramDesc RowProgramWriter::program(std::vector<std::uint32_t> extents, std::uint32_t row) const {
+    RowProgramDesc desc{.extents = std::move(extents), .row = row, .inputs = inputs_, .numbers = numbers_};
+    const auto number_of = [&](const Value& value) {
+        const auto inputs = static_cast<std::uint32_t>(inputs_.size());
+        const auto numbers = static_cast<std::uint32_t>(numbers_.size());
+        return value.index + (value.kind == Value::Kind::Input ? 0 : inputs) +
+               (value.kind == Value::Kind::Step ? numbers : 0);
+    };
+    for (const Step& step : steps_) {
+        RowStep& made = desc.steps.emplace_back();
+        made.operation = step.operation;
+        for (const Value& operand : step.operands) made.operands.push_back(number_of(operand));
+    }
+    return desc;
+}
+
+}  // namespace yolk
