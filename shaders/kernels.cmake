@@ -175,18 +175,6 @@ yolk_kernel(row_program_by_group FAMILY row_program SOURCE row_program/row_progr
 yolk_kernel(row_program_by_invocation FAMILY row_program SOURCE row_program/row_program.comp DEFINES ROWS_BY_INVOCATION=1)
 yolk_kernel(row_program_by_invocation_texel FAMILY row_program SOURCE row_program/row_program.comp TEXEL_MASKS kTexelMask kNoTexels
   DEFINES ROWS_BY_INVOCATION=1 ROWS_TEXEL=1)
-yolk_kernel(reduce_by_group FAMILY reduce SOURCE reduce/reduce.comp)
-yolk_kernel(reduce_by_invocation FAMILY reduce SOURCE reduce/reduce.comp DEFINES ROWS_BY_INVOCATION=1)
-yolk_kernel(reduce_by_invocation_texel FAMILY reduce SOURCE reduce/reduce.comp TEXEL_MASKS kTexelMask kNoTexels
-  DEFINES ROWS_BY_INVOCATION=1 ROWS_TEXEL=1)
-yolk_kernel(softmax_by_group FAMILY softmax SOURCE softmax/softmax.comp)
-yolk_kernel(softmax_by_invocation FAMILY softmax SOURCE softmax/softmax.comp DEFINES ROWS_BY_INVOCATION=1)
-yolk_kernel(softmax_by_invocation_texel FAMILY softmax SOURCE softmax/softmax.comp TEXEL_MASKS kTexelMask kNoTexels
-  DEFINES ROWS_BY_INVOCATION=1 ROWS_TEXEL=1)
-yolk_kernel(normalize_by_group FAMILY normalize SOURCE normalize/normalize.comp)
-yolk_kernel(normalize_by_invocation FAMILY normalize SOURCE normalize/normalize.comp DEFINES ROWS_BY_INVOCATION=1)
-yolk_kernel(normalize_by_invocation_texel FAMILY normalize SOURCE normalize/normalize.comp TEXEL_MASKS kTexelMask kNoTexels
-  DEFINES ROWS_BY_INVOCATION=1 ROWS_TEXEL=1)
 yolk_kernel(block_inverse_gauss_jordan FAMILY block_inverse TOLERANT SOURCE block_inverse/block_inverse_gauss_jordan.comp)
 yolk_kernel(block_inverse_prepare FAMILY block_inverse SOURCE block_inverse/block_inverse_prepare.comp)
 yolk_kernel(block_inverse_begin FAMILY block_inverse SOURCE block_inverse/block_inverse_begin.comp)

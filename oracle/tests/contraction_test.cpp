@@ -150,10 +150,10 @@ TEST_P(contraction, is_found_in_what_a_driver_is_given) {
     constexpr std::uint32_t kNoContraction = 42;
     ASSERT_OK_AND_ASSIGN(const Device device, open_to_read(device_name()));
     static_cast<void>(device.take_pipeline_reports());
-    const auto undecorated = without_decoration(kernels::kSoftmaxByGroup.spirv, kNoContraction);
-    KernelModule softmax = kernels::kSoftmaxByGroup;
-    softmax.spirv = undecorated;
-    ASSERT_OK(device.pipeline(softmax, {}));
+    const auto undecorated = without_decoration(kernels::kRowProgramByGroup.spirv, kNoContraction);
+    KernelModule rows = kernels::kRowProgramByGroup;
+    rows.spirv = undecorated;
+    ASSERT_OK(device.pipeline(rows, {}));
     KernelModule fused = kernels::kMatmulDirectFast;  // unrolled: the driver is given other code
     fused.tolerant = false;
     ASSERT_OK(device.pipeline(fused, {}));

@@ -46,7 +46,7 @@ TEST_P(normalize, known_rows) {
     const NormalizeInputs inputs{.in = {8.0F, 8.0F, 8.0F, 8.0F, 1.0F, -1.0F, -1.0F, 1.0F},
                                  .scale = {3.0F, 3.0F, 3.0F, 3.0F},
                                  .bias = {0.5F, 0.5F, 0.5F, 0.5F}};
-    for (const RowConfig& config : keeping_row_configs()) {
+    for (const RowConfig& config : row_configs()) {
         const NormalizeDesc desc{.rows = 2,
                                  .columns = 4,
                                  .scale = RowVector::Shared,
@@ -66,7 +66,7 @@ TEST_P(normalize, rows_that_are_not_finite) {
     const std::vector<float> in{1.0F,    kInfinity, 1.0F,     -kInfinity, 2.0F, kNan,
                                 0x1p60F, -0x1p60F,  0x1p120F, 0.0F,       1.0F, 3.0F};
     for (const NormalizeRule rule : {NormalizeRule::Layer, NormalizeRule::RootMeanSquare}) {
-        for (const RowConfig& config : keeping_row_configs()) {
+        for (const RowConfig& config : row_configs()) {
             ASSERT_OK_AND_ASSIGN(auto got, run<std::uint32_t>({.rule = rule, .rows = 6, .columns = 2, .config = config},
                                                               {.in = in, .scale = {}, .bias = {}}));
             EXPECT_TRUE(std::isfinite(std::bit_cast<float>(got[10])));
@@ -75,26 +75,6 @@ TEST_P(normalize, rows_that_are_not_finite) {
             EXPECT_THAT(got, Each(kNanBits));
         }
     }
-}
-
-// Around the multiples of columns that are kept, and the longest rows that are; the last row's neighbour is idle.
-TEST_P(normalize, rows_that_are_kept) {
-    const std::uint32_t longest = longest_kept_rows(device());
-    for (const std::uint32_t columns : {255U, 256U, 257U, 1023U, 1024U, longest - 1, longest}) {
-        std::vector<float> in(std::size_t{3} * columns);
-        for (std::size_t k = 0; k < in.size(); ++k) in[k] = static_cast<float>(k % 1009) * 0.01F;
-        for (const NormalizeRule rule : {NormalizeRule::Layer, NormalizeRule::RootMeanSquare}) {
-            NormalizeDesc desc = NormalizeDesc{.rule = rule, .rows = 3, .columns = columns};
-            desc.config = RowConfig{.rows_per_workgroup = 2, .kept = 1};
-            ASSERT_OK_AND_ASSIGN(const auto got, run(desc, {.in = in, .scale = {}, .bias = {}}));
-            EXPECT_EQ(got, reference::twin_result<float>(desc, {in, {}, {}})) << columns;
-        }
-    }
-    NormalizeDesc desc{.rows = 3, .columns = longest + 1};
-    desc.config = RowConfig{.rows_per_workgroup = 2, .kept = 1};
-    EXPECT_TRUE(testing::expect_error(plan_normalize(device(), desc), ErrorKind::BadInput, "bytes of shared memory"));
-    desc.config = RowConfig{.row_per_invocation = 1, .kept = 1};
-    EXPECT_TRUE(testing::expect_error(plan_normalize(device(), desc), ErrorKind::BadInput, "it must be 0"));
 }
 
 // The longest rows that the loop limit of lavapipe 22.3 allows.

@@ -21,21 +21,6 @@ namespace yolk {
             RowConfig{0, 1, 256}, RowConfig{1, 1}, RowConfig{1, 256}};
 }
 
-/// Also some that keep their rows, which may be short: of kernels with several passes.
-[[nodiscard]] inline std::vector<RowConfig> keeping_row_configs() {
-    const auto others = row_configs();
-    std::vector<RowConfig> all(others.begin(), others.end());
-    all.push_back({.rows_per_workgroup = 1, .kept = 1});
-    all.push_back({.rows_per_workgroup = 8, .kept = 1});
-    all.push_back({.rows_per_workgroup = 1, .lanes_per_row = 256, .kept = 1});
-    return all;
-}
-
-/// The most columns of two rows that this device's shared memory can keep (kOtherWords of row_plan.cpp are taken).
-[[nodiscard]] inline std::uint32_t longest_kept_rows(const Device& device) {
-    return (device.info().limits.max_shared_memory_size / 4 - 256) / 2 / 256 * 256;
-}
-
 /// For EXPECT_TRUE: a plan of rows one longer than the loop limit of lavapipe 22.3 allows, refused where the device has
 /// that limit and made elsewhere.
 template <class T>

@@ -36,7 +36,7 @@ YOLK_FOR_EACH_DEVICE(softmax);
 
 // Powers of two come out exactly where the sum is one: logits equal, 2^n of them.
 TEST_P(softmax, equal_logits_share_evenly) {
-    for (const RowConfig& config : keeping_row_configs()) {
+    for (const RowConfig& config : row_configs()) {
         ASSERT_OK_AND_ASSIGN(const auto got,
                              run({.rows = 2, .columns = 64, .config = config}, std::vector<float>(128, 7.5F)));
         for (const float p : got) EXPECT_NEAR(p, 0x1p-6F, 0x1p-6F * 1.3e-7F);
@@ -49,7 +49,7 @@ TEST_P(softmax, rows_that_are_not_finite) {
                                 2.0F,       -kNan,      1.0F,        // NaN
                                 -kInfinity, 3.0F,       -kInfinity};
     for (const bool logarithm : {false, true}) {
-        for (const RowConfig& config : keeping_row_configs()) {
+        for (const RowConfig& config : row_configs()) {
             const SoftmaxDesc desc{.rows = 4, .columns = 3, .logarithm = logarithm, .config = config};
             ASSERT_OK_AND_ASSIGN(auto got, run<std::uint32_t>(desc, in));
             const std::vector<std::uint32_t> last(got.end() - 3, got.end());
@@ -66,26 +66,6 @@ TEST_P(softmax, rows_that_are_not_finite) {
     }
 }
 
-// Around the multiples of columns that are kept, and the longest rows that are; the last row's neighbour is idle.
-TEST_P(softmax, rows_that_are_kept) {
-    const std::uint32_t longest = longest_kept_rows(device());
-    for (const std::uint32_t columns : {255U, 256U, 257U, 1023U, 1024U, longest - 1, longest}) {
-        std::vector<float> in(std::size_t{3} * columns);
-        for (std::size_t k = 0; k < in.size(); ++k) in[k] = static_cast<float>(k % 1009) * 0.01F;
-        for (const bool logarithm : {false, true}) {
-            SoftmaxDesc desc = SoftmaxDesc{.rows = 3, .columns = columns, .logarithm = logarithm};
-            desc.config = RowConfig{.rows_per_workgroup = 2, .kept = 1};
-            ASSERT_OK_AND_ASSIGN(const auto got, run(desc, in));
-            EXPECT_EQ(got, reference::twin_result<float>(desc, {in})) << columns;
-        }
-    }
-    SoftmaxDesc desc{.rows = 3, .columns = longest + 1};
-    desc.config = RowConfig{.rows_per_workgroup = 2, .kept = 1};
-    EXPECT_TRUE(testing::expect_error(plan_softmax(device(), desc), ErrorKind::BadInput, "bytes of shared memory"));
-    desc.config = RowConfig{.row_per_invocation = 1, .kept = 1};
-    EXPECT_TRUE(testing::expect_error(plan_softmax(device(), desc), ErrorKind::BadInput, "it must be 0"));
-}
-
 // The longest rows that the loop limit of lavapipe 22.3 allows.
 TEST_P(softmax, the_longest_rows) {
     for (const RowConfig& config : row_configs()) {
@@ -95,28 +75,6 @@ TEST_P(softmax, the_longest_rows) {
         const SoftmaxDesc desc{.rows = 1, .columns = columns, .config = config};
         ASSERT_OK_AND_ASSIGN(const auto got, run(desc, in));
         EXPECT_EQ(got, reference::twin_result<float>(desc, {in}));
-    }
-}
-
-// A table of defaults: a row of at most 8 KiB, and a workgroup's of at most 16 KiB.
-TEST_P(softmax, rows_are_kept_on_gpus_only) {
-    DeviceInfo info = device().info();
-    for (const auto& [rows, columns, kept] : {std::array{65536U, 10U, 1U},
-                                              {65536U, 1024U, 1U},
-                                              {65536U, 2048U, 1U},
-                                              {65536U, 2049U, 0U},
-                                              {16U, 2048U, 1U},
-                                              {16U, 4096U, 0U}}) {
-        const SoftmaxDesc desc{.rows = rows, .columns = columns};
-        info.kind = DeviceKind::Discrete;
-        info.limits.max_shared_memory_size = 32768;
-        const RowConfig on_gpu = heuristic_of(info, desc);
-        EXPECT_EQ(on_gpu.kept, kept) << rows << " x " << columns;
-        EXPECT_OK(space_of(info, desc).check(on_gpu));
-        info.limits.max_shared_memory_size = 0;
-        EXPECT_EQ(heuristic_of(info, desc).kept, 0U);
-        info.kind = DeviceKind::Cpu;
-        EXPECT_EQ(heuristic_of(info, desc).kept, 0U);
     }
 }
 

@@ -8,12 +8,7 @@
 //   by invocation  (ROWS_BY_INVOCATION) one invocation per row, its chains in eight vectors; WORKGROUP_SIZE rows; no
 //                  barrier and no shared memory in the module
 // The including kernel declares WORKGROUP_SIZE and, with a #define ROWS_HAVE_LANES, ROW_LANES (32, 64, 128 or 256; else
-// it is 32), begins main() with ROWS_BEGIN, and gives each macro the name of a function of the element's number. A
-// kernel with several passes may keep its row: with a #define ROWS_KEEP it declares KEPT_WORDS, the words of shared
-// memory for all rows of a workgroup, or 0. The first pass calls ROW_KEEP(k, word, is_so), later ones ROW_KEPT(k,
-// otherwise, is_so), which is `otherwise` where nothing is kept (by invocation: always) or `is_so`, a constant, is
-// false. An invocation meets the same elements in each pass, so that no barrier is needed. Neither macro gives a branch
-// by invocation. The other macros stand outside of branches; results go to variables whose names are neither row_...
+// it is 32), begins main() with ROWS_BEGIN, and gives each macro the name of a function of the element's number. Macros stand outside of branches; results go to variables whose names are neither row_...
 // nor a letter and a digit, which the macros' own would hide. The functions select by mix, not by `?:` on expressions
 // nor `if`: by invocation they are written out 32 times, and SwiftShader's compiler takes minutes over that many
 // branches. A row past the end has no elements.
@@ -53,8 +48,6 @@ uint row_group() { return gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups
     row_is_idle = row >= (row_count);                                                                               \
     row_columns = row_is_idle ? 0u : columns;
 #define ROW_LEADER (!row_is_idle)
-#define ROW_KEEP(k, word, is_so)
-#define ROW_KEPT(k, otherwise, is_so) (otherwise)
 
 // Past the end the last element is read and counts as nothing.
 #define ROW_TERM(k, term) mix(0.0, term(min(k, row_columns - 1u)), (k) < row_columns)
@@ -133,16 +126,6 @@ uint row_span = 0u;  // as row_columns, but not 0 past the end: the same for all
     row_span = columns;                                                                                             \
     row_columns = row_is_idle ? 0u : row_span;
 #define ROW_LEADER (row_lane == 0u && !row_is_idle)
-
-#ifdef ROWS_KEEP
-// Element k of a workgroup's rows side by side, so that neighbours write neighbouring words.
-shared uint row_kept[KEPT_WORDS + uint(KEPT_WORDS == 0u)];
-uint row_place(uint k) { return (k - row_lane) * (WORKGROUP_SIZE / ROW_LANES) + gl_LocalInvocationID.x; }
-void row_keep(uint k, uint word) { row_kept[row_place(k)] = word; }
-uint row_kept_word(uint k) { return row_kept[row_place(k)]; }
-#define ROW_KEEP(k, word, is_so) if (KEPT_WORDS != 0u && (is_so)) row_keep(k, word);
-#define ROW_KEPT(k, otherwise, is_so) (KEPT_WORDS != 0u && (is_so) ? row_kept_word(k) : (otherwise))
-#endif
 
 void row_add(uint half_size) {
     uint at = gl_LocalInvocationID.x;

@@ -12,10 +12,7 @@
 #include "yolk/internal/primitives/operation.hpp"
 #include "yolk/internal/primitives/row_config.hpp"
 #include "yolk/internal/primitives/row_vector.hpp"
-
-namespace yolk::abi::normalize {
-struct Params;
-}
+#include "yolk/row_program.hpp"
 
 namespace yolk {
 
@@ -37,7 +34,8 @@ struct NormalizeViews {
 struct NormalizeDesc {
     using Config = RowConfig;
     using Views = NormalizeViews;
-    using Params = abi::normalize::Params;
+    using Params = abi::row_program::Params;
+    using Bindings = RowProgramDispatch;
 
     NormalizeRule rule = NormalizeRule::Layer;
     std::uint32_t members = 1;  ///< 0 is legal, for each of the three

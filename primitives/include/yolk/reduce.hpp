@@ -8,18 +8,18 @@
 #include <optional>
 #include <string_view>
 
-#include "yolk/internal/abi/reduce.h"
 #include "yolk/internal/primitives/operation.hpp"
 #include "yolk/internal/primitives/row_config.hpp"
+#include "yolk/row_program.hpp"
 
 namespace yolk {
 
 enum class ReduceOperation : std::uint32_t {
-    Sum = abi::reduce::kSum,
-    Mean = abi::reduce::kMean,
-    Max = abi::reduce::kMax,        ///< NaN where there is one
-    Argmax = abi::reduce::kArgmax,  ///< the lowest index of the maximum, or of the first NaN
-    Min = abi::reduce::kMin,        ///< NaN where there is one
+    Sum,
+    Mean,
+    Max,     ///< NaN where there is one
+    Argmax,  ///< the lowest index of the maximum, or of the first NaN
+    Min,     ///< NaN where there is one
 };
 constexpr auto enum_words(ReduceOperation /*type*/) {
     return std::to_array<std::string_view>({"sum", "mean", "max", "argmax", "min"});
@@ -34,7 +34,8 @@ struct ReduceViews {
 struct ReduceDesc {
     using Config = RowConfig;
     using Views = ReduceViews;
-    using Params = abi::reduce::Params;
+    using Params = abi::row_program::Params;
+    using Bindings = RowProgramDispatch;
 
     ReduceOperation operation = ReduceOperation::Sum;
     std::uint32_t outer = 0;            ///< 0 is legal

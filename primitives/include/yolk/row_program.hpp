@@ -51,8 +51,8 @@ struct RowProgramViews {
 
 struct RowProgramDispatch {
     BindingsOf<abi::row_program::Params> binding;
-    abi::row_program::Params params;
-    LinearGrid grid;
+    abi::row_program::Params params{};
+    LinearGrid grid{};
 };
 
 struct RowProgramDesc {

@@ -8,10 +8,7 @@
 
 #include "yolk/internal/primitives/operation.hpp"
 #include "yolk/internal/primitives/row_config.hpp"
-
-namespace yolk::abi::softmax {
-struct Params;
-}
+#include "yolk/row_program.hpp"
 
 namespace yolk {
 
@@ -23,7 +20,8 @@ struct SoftmaxViews {
 struct SoftmaxDesc {
     using Config = RowConfig;
     using Views = SoftmaxViews;
-    using Params = abi::softmax::Params;
+    using Params = abi::row_program::Params;
+    using Bindings = RowProgramDispatch;
 
     std::uint32_t members = 1;  ///< 0 is legal, for each of the three
     std::uint32_t rows = 0;     ///< per member

@@ -5,36 +5,23 @@
 
 #include "operation_plan.hpp"
 #include "row_plan.hpp"
-#include "yolk/internal/shaders/catalogue.hpp"
+#include "row_program_plan.hpp"
+#include "yolk/internal/primitives/row_steps.hpp"
 
 namespace yolk {
 namespace {
-
-namespace abi_s = abi::softmax;
-
-constexpr std::uint64_t kSoftmaxCost = 48;  // two exponentials
 
 ViewShape softmax_view(const SoftmaxDesc& desc) {
     return {{{"members", desc.members}, {"rows", desc.rows}, {"columns", desc.columns}}};
 }
 
 Result<PipelinesOf<SoftmaxDesc>> build_softmax(const Device& device, const SoftmaxDesc& desc) {
-    YOLK_TRY_VOID(check_row_loops(device, "[softmax]", desc.columns, {.reductions = 2, .writes = 1}, *desc.config));
-    const std::array constants{
-        SpecConstant{abi_s::kSpecWorkgroupSize, row_workgroup_size(*desc.config)},
-        SpecConstant{abi_s::kSpecRowLanes, desc.config->lanes_per_row},
-        SpecConstant{abi_s::kSpecKeptWords, kept_words_constant(desc.columns, *desc.config)},
-        SpecConstant{abi_s::kSpecLogarithm, desc.logarithm ? 1U : 0U},
-    };
-    return device.pipeline(row_kernel(*desc.config, kernels::kSoftmaxByGroup, kernels::kSoftmaxByInvocation,
-                                      kernels::kSoftmaxByInvocationTexel),
-                           constants);
+    return build_row_program(device, row_program_of(desc), "[softmax]");
 }
-
-void record_softmax(Recorder& recorder, const BindingsOf<SoftmaxDesc>& binding, const SoftmaxDesc& desc) noexcept {
-    const std::uint64_t rows = std::uint64_t{desc.members} * desc.rows;
-    recorder.dispatch(binding, {.row_count = static_cast<std::uint32_t>(rows), .columns = desc.columns},
-                      row_grid(rows, desc.columns, kSoftmaxCost, *desc.config));
+Result<RowProgramDispatch> bind_softmax(const Device& device, const SoftmaxDesc& desc,
+                                        const PipelinesOf<SoftmaxDesc>& pipeline, const SoftmaxViews& views,
+                                        const BufferView& /*scratch*/) {
+    return bind_row_program(device, row_program_of(desc), pipeline, std::array{views.in}, views.out);
 }
 
 }  // namespace
@@ -50,11 +37,12 @@ const Operation<SoftmaxDesc>& operation_of<SoftmaxDesc>() {
                     extent<&Desc::columns>("columns"), variant<&Desc::logarithm>("log")}},
         .views = {{"in", ViewRole::Input, &Views::in, &softmax_view},
                   {"out", ViewRole::Output, &Views::out, &softmax_view}},
-        .knobs = &row_knobs<Desc, &always_may_keep<Desc>>,
+        .knobs = &row_knobs<Desc>,
         .legal = &legal_rows<Desc>,
-        .heuristic = &heuristic_rows<Desc, &always_may_keep<Desc>>,
+        .heuristic = &heuristic_rows<Desc>,
         .build = &build_softmax,
-        .record = &record_softmax,
+        .bind = &bind_softmax,
+        .record = &record_row_program<Desc>,
     };
     return kOperation;
 }

@@ -6,7 +6,6 @@
 #include "yolk/internal/runtime/loop_budget.hpp"
 
 namespace yolk {
-
 namespace {
 
 constexpr std::uint32_t kMaxRowsByGroup = 8;     // 32 invocations each
@@ -17,32 +16,12 @@ constexpr std::uint32_t kLongRow = 1U << 16U;    // columns
 // On an H200 the sums of 262,144 rows of 8 take 14 us by an invocation for each and 82 by 32, two rows to a workgroup;
 // softmax of them 33 and 102. Of 32 columns sums take 44 us by an invocation, 82 by 32, with eight rows to a workgroup
 // 39; of 256 columns 279 with two rows and 230 with eight.
-constexpr std::uint32_t kTinyRow = 8;         // columns that one invocation takes on a GPU
-constexpr std::uint32_t kShortRow = 256;      // columns of rows that share a workgroup eight by eight
-constexpr std::uint32_t kKeptMultiple = 256;  // of columns: few sizes, so that few pipelines are made
-constexpr std::uint32_t kOtherWords = 256;    // of shared memory, which the sums and maxima take (rows.glsl)
-// Kept by default: a GPU has about 100 bytes of shared memory for each invocation that it runs at once. On an H200
-// softmax of 65,536 rows of 1,024 takes 233 us so, otherwise 247; layer normalization 244 against 233.
-constexpr std::uint32_t kMostKeptColumns = 2048;
-constexpr std::uint64_t kMostKeptWords = 4096;  // of a workgroup
-
-Result<void> check_kept(const DeviceInfo& info, std::uint32_t columns, const RowConfig& config) {
-    if (config.kept == 0) return {};
-    if (config.row_per_invocation != 0) return bad_input("kept is 1; with row_per_invocation 1 it must be 0.");
-    const std::uint64_t bytes = sizeof(std::uint32_t) * (kept_row_words(columns, config) + kOtherWords);
-    if (bytes <= info.limits.max_shared_memory_size) return {};
-    return bad_input("{} rows of {} columns, kept, need {} bytes of shared memory; this device has {}.",
-                     config.rows_per_workgroup, columns, bytes, info.limits.max_shared_memory_size);
-}
+constexpr std::uint32_t kTinyRow = 8;     // columns that one invocation takes on a GPU
+constexpr std::uint32_t kShortRow = 256;  // columns of rows that share a workgroup eight by eight
 
 }  // namespace
 
-std::uint64_t kept_row_words(std::uint32_t columns, const RowConfig& config) noexcept {
-    return config.kept * config.rows_per_workgroup * round_up(std::uint64_t{columns}, kKeptMultiple);
-}
-
-Result<void> check_row_config(const DeviceInfo& info, std::uint32_t columns, const RowConfig& config) {
-    YOLK_TRY_VOID(check_kept(info, columns, config));
+Result<void> check_row_config(const RowConfig& config) {
     if (config.row_per_invocation != 0) {
         if (config.lanes_per_row == kChains) return {};
         return bad_input("lanes_per_row is {}; with row_per_invocation 1 it must be {}.", config.lanes_per_row,
@@ -76,15 +55,6 @@ RowConfig heuristic_row_config(const DeviceInfo& info, std::uint64_t rows, std::
     return config;
 }
 
-RowConfig heuristic_kept_config(const DeviceInfo& info, std::uint64_t rows, std::uint32_t columns) {
-    const RowConfig config = heuristic_row_config(info, rows, columns);
-    if (info.kind == DeviceKind::Cpu || columns > kMostKeptColumns) return config;
-    RowConfig keeping = config;
-    keeping.kept = 1;
-    const bool fits = kept_row_words(columns, keeping) <= kMostKeptWords && check_kept(info, columns, keeping);
-    return fits ? keeping : config;
-}
-
 Result<void> check_texel_input(const DeviceInfo& info, std::uint64_t elements, const RowConfig& config) {
     if (config.texel_input == 0) return {};
     if (config.row_per_invocation == 0) return bad_input("texel_input is 1; with row_per_invocation 0 it must be 0.");
@@ -99,13 +69,12 @@ RowConfig with_texels(const DeviceInfo& info, std::uint64_t elements, const RowC
     return streams_texels(info) && check_texel_input(info, elements, texels) ? texels : config;
 }
 
-std::vector<Knob<RowConfig>> row_knobs(bool may_keep, bool reads_texels) {
-    const std::vector<std::uint32_t> never{0}, either{0, 1};
+std::vector<Knob<RowConfig>> row_knobs(bool reads_texels) {
     return {{"row_per_invocation", &RowConfig::row_per_invocation, {0, 1}},
             {"rows_per_workgroup", &RowConfig::rows_per_workgroup, {1, 2, 4, 8, 16, 32, 64, 128, 256}},
             {"lanes_per_row", &RowConfig::lanes_per_row, {32, 64, 128, 256}},
-            {"kept", &RowConfig::kept, may_keep ? either : never},
-            {"texel_input", &RowConfig::texel_input, reads_texels ? either : never}};
+            {"texel_input", &RowConfig::texel_input,
+             reads_texels ? std::vector<std::uint32_t>{0, 1} : std::vector<std::uint32_t>{0}}};
 }
 
 Result<void> check_row_loops(const Device& device, const char* plan, std::uint32_t columns, const RowPasses& passes,

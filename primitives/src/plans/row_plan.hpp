@@ -17,45 +17,22 @@
 
 namespace yolk {
 
-/// The same for every shape and device. `may_keep`: a row may be kept between passes; `reads_texels`: the input may be
-/// a texel buffer.
-[[nodiscard]] std::vector<Knob<RowConfig>> row_knobs(bool may_keep, bool reads_texels);
+/// The same for every shape and device. `reads_texels`: the input may be a texel buffer.
+[[nodiscard]] std::vector<Knob<RowConfig>> row_knobs(bool reads_texels);
 /// rows_per_workgroup of more than 8 is for a row per invocation, lanes_per_row of more than 32 for rows that are
-/// shared; those may be kept where shared memory is large enough.
-[[nodiscard]] Result<void> check_row_config(const DeviceInfo& info, std::uint32_t columns, const RowConfig& config);
+/// shared.
+[[nodiscard]] Result<void> check_row_config(const RowConfig& config);
 
 /// default_row_config, but: on CPU drivers rows are shared where they are so long that one invocation's loops over them
 /// may not be allowed; on GPUs more invocations share a row where rows are too few to keep the device busy, and short
 /// rows, of which there are many, share a workgroup or are an invocation's.
 [[nodiscard]] RowConfig heuristic_row_config(const DeviceInfo& info, std::uint64_t rows,
                                              std::uint32_t columns) noexcept;
-/// The same for softmax: rows are kept unless they are long.
-[[nodiscard]] RowConfig heuristic_kept_config(const DeviceInfo& info, std::uint64_t rows, std::uint32_t columns);
-
 /// An error if the configuration wants a texel buffer, and the device's do not hold the input's elements.
 [[nodiscard]] Result<void> check_texel_input(const DeviceInfo& info, std::uint64_t elements, const RowConfig& config);
 
 /// The same with its input as a texel buffer, where that is faster and the device's hold it.
 [[nodiscard]] RowConfig with_texels(const DeviceInfo& info, std::uint64_t elements, const RowConfig& config);
-
-/// The words of shared memory in which a workgroup keeps its rows; 0: it does not.
-[[nodiscard]] std::uint64_t kept_row_words(std::uint32_t columns, const RowConfig& config) noexcept;
-/// The specialization constant, of a legal configuration.
-[[nodiscard]] inline std::uint32_t kept_words_constant(std::uint32_t columns, const RowConfig& config) noexcept {
-    return static_cast<std::uint32_t>(kept_row_words(columns, config));
-}
-
-/// Whether a kernel goes over its row more than once, so that keeping it pays.
-template <class Desc>
-using MayKeep = bool (*)(const Desc&);
-template <class Desc>
-bool never_keeps(const Desc& /*desc*/) {
-    return false;
-}
-template <class Desc>
-bool always_may_keep(const Desc& /*desc*/) {
-    return true;
-}
 
 /// natural_gradient reads matrices, and has no such variant.
 template <class Desc>
@@ -64,17 +41,9 @@ inline constexpr bool kReadsTexels = requires(const Desc& desc) {
 };
 
 /// Knobs, legality and heuristic of an operation on rows of `desc.columns`.
-template <class Desc, MayKeep<Desc> kMayKeep = &never_keeps<Desc>>
-std::vector<Knob<RowConfig>> row_knobs(const DeviceInfo& /*info*/, const Desc& desc) {
-    return row_knobs(kMayKeep(desc), kReadsTexels<Desc>);
-}
 template <class Desc>
-std::uint32_t columns_of(const Desc& desc) noexcept {
-    if constexpr (requires { desc.columns; }) {
-        return desc.columns;
-    } else {
-        return desc.n;
-    }
+std::vector<Knob<RowConfig>> row_knobs(const DeviceInfo& /*info*/, const Desc& /*desc*/) {
+    return row_knobs(kReadsTexels<Desc>);
 }
 template <class Desc>
 std::uint64_t rows_of(const Desc& desc) noexcept {
@@ -87,12 +56,11 @@ std::uint64_t rows_of(const Desc& desc) noexcept {
 template <class Desc>
 Result<void> legal_rows(const DeviceInfo& info, const Desc& desc, const RowConfig& config) {
     if constexpr (kReadsTexels<Desc>) YOLK_TRY_VOID(check_texel_input(info, rows_of(desc) * desc.columns, config));
-    return check_row_config(info, columns_of(desc), config);
+    return check_row_config(config);
 }
-template <class Desc, MayKeep<Desc> kMayKeep>
+template <class Desc>
 RowConfig heuristic_rows(const DeviceInfo& info, const Desc& desc) {
-    const RowConfig config = kMayKeep(desc) ? heuristic_kept_config(info, rows_of(desc), desc.columns)
-                                            : heuristic_row_config(info, rows_of(desc), desc.columns);
+    const RowConfig config = heuristic_row_config(info, rows_of(desc), desc.columns);
     return with_texels(info, rows_of(desc) * desc.columns, config);
 }
 /// Chooses among the three kernels of an operation.
@@ -119,11 +87,6 @@ struct RowPasses {
 
 /// [columns], [members, columns], or nothing.
 [[nodiscard]] ViewShape row_vector_view(RowVector vector, std::uint32_t members, std::uint32_t columns);
-
-/// From one member's vector to the next, in elements.
-[[nodiscard]] constexpr std::uint32_t row_vector_stride(RowVector vector, std::uint32_t columns) noexcept {
-    return vector == RowVector::PerMember ? columns : 0;
-}
 
 /// The grid of `rows` rows of `columns` elements, each of which costs about `cost_per_element` multiply-adds.
 [[nodiscard]] LinearGrid row_grid(std::uint64_t rows, std::uint64_t columns, std::uint64_t cost_per_element,

@@ -142,7 +142,7 @@ bool is_empty_row_program(const RowProgramDesc& desc) {
 }
 
 std::vector<Knob<RowConfig>> knobs_of_rows(const DeviceInfo& /*info*/, const RowProgramDesc& /*desc*/) {
-    return row_knobs(false, true);
+    return row_knobs(true);
 }
 std::uint64_t most_texels(const RowProgramDesc& desc) {
     std::uint64_t most = 0;
@@ -151,7 +151,7 @@ std::uint64_t most_texels(const RowProgramDesc& desc) {
 }
 Result<void> legal_row_program(const DeviceInfo& info, const RowProgramDesc& desc, const RowConfig& config) {
     YOLK_TRY_VOID(check_texel_input(info, most_texels(desc), config));
-    return check_row_config(info, columns_of_program(desc), config);
+    return check_row_config(config);
 }
 RowConfig heuristic_row_program(const DeviceInfo& info, const RowProgramDesc& desc) {
     return with_texels(info, most_texels(desc),

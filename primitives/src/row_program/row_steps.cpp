@@ -84,4 +84,52 @@ RowProgramDesc RowProgramWriter::program(std::vector<std::uint32_t> extents, std
     return desc;
 }
 
+RowProgramDesc row_program_of(const SoftmaxDesc& desc) {
+    constexpr std::uint32_t kAll = 7, kColumns = 2;
+    RowProgramWriter writer;
+    (void)writer.softmax(writer.input(kAll), desc.logarithm);
+    RowProgramDesc program = writer.program({desc.members, desc.rows, desc.columns}, kColumns);
+    program.config = desc.config;
+    return program;
+}
+
+namespace {
+
+/// The dimensions of a scale or bias, as operands.
+std::uint32_t dimensions_of(RowVector vector) {
+    constexpr std::uint32_t kShared = 4, kPerMember = 5;
+    return vector == RowVector::PerMember ? kPerMember : kShared;
+}
+
+}  // namespace
+
+RowProgramDesc row_program_of(const NormalizeDesc& desc) {
+    constexpr std::uint32_t kAll = 7, kColumns = 2;
+    using Value = RowProgramWriter::Value;
+    RowProgramWriter writer;
+    const Value x = writer.input(kAll);
+    const bool has_scale = desc.scale != RowVector::None, has_bias = desc.bias != RowVector::None;
+    const Value scale = has_scale ? writer.input(dimensions_of(desc.scale)) : Value();
+    const Value bias = has_bias ? writer.input(dimensions_of(desc.bias)) : Value();
+    Value result = writer.normalized(x, desc.rule, std::max(desc.columns, 1U), desc.epsilon);
+    const auto operand = [&](Value value) { return writer.step(RowOperation::Operand, {value}); };
+    if (has_scale) result = writer.step(ElementwiseOperation::Multiply, {result, operand(scale)});
+    if (has_bias) result = writer.step(ElementwiseOperation::Add, {result, operand(bias)});
+    RowProgramDesc program = writer.program({desc.members, desc.rows, desc.columns}, kColumns);
+    program.config = desc.config;
+    return program;
+}
+
+/// Rows along the last dimension where nothing lies behind them: their elements then lie side by side.
+RowProgramDesc row_program_of(const ReduceDesc& desc) {
+    RowProgramWriter writer;
+    std::vector<std::uint32_t> extents{desc.outer, desc.columns};
+    if (desc.inner != 1) extents.push_back(desc.inner);
+    const std::uint32_t all = (1U << extents.size()) - 1;
+    (void)writer.reduced(writer.input(all), desc.operation, desc.columns);
+    RowProgramDesc program = writer.program(std::move(extents), 1);
+    program.config = desc.config;
+    return program;
+}
+
 }  // namespace yolk

@@ -12,6 +12,7 @@
 namespace yolk {
 struct BlockInverseDesc;
 struct MatmulDesc;
+struct RowProgramDesc;
 }  // namespace yolk
 
 namespace yolk::reference {
@@ -30,5 +31,6 @@ void copy_wanted(std::span<const T> result, std::span<T> view) {
 // Those that others are made of.
 void run_twin(const BlockInverseDesc& desc, const HostViews& views);
 void run_twin(const MatmulDesc& desc, const HostViews& views);
+void run_twin(const RowProgramDesc& desc, const HostViews& views);
 
 }  // namespace yolk::reference

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels that work on rows (reduce, softmax, normalize) may be tuned by.
+// What the kernels that work on rows (programs of rows, such as softmax) may be tuned by.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,6 @@ struct RowConfig {
     std::uint32_t rows_per_workgroup = 2;  ///< 1, 2, 4, 8; with row_per_invocation also 16, 32, 64, 128, 256
     /// How many share a row: 32, 64, 128, 256, in workgroups of at most 256; 32 with row_per_invocation.
     std::uint32_t lanes_per_row = 32;
-    /// 1: a row is kept in shared memory from its first pass on; 0: each pass reads it from memory. Kernels with one
-    /// pass and row_per_invocation take 0.
-    std::uint32_t kept = 0;
     std::uint32_t texel_input = 0;  ///< 1: the input is read as a texel buffer; with row_per_invocation
 };
 

@@ -8,6 +8,7 @@
 #include "yolk/normalize.hpp"
 #include "yolk/reduce.hpp"
 #include "yolk/row_program.hpp"
+#include "yolk/softmax.hpp"
 
 namespace yolk {
 
@@ -46,5 +47,10 @@ class RowProgramWriter {
     std::vector<float> numbers_;
     std::vector<Step> steps_;
 };
+
+/// What these operations are, as programs; with their configuration. Inputs in the order of their views.
+[[nodiscard]] RowProgramDesc row_program_of(const SoftmaxDesc& desc);
+[[nodiscard]] RowProgramDesc row_program_of(const NormalizeDesc& desc);
+[[nodiscard]] RowProgramDesc row_program_of(const ReduceDesc& desc);
 
 }  // namespace yolk
