@@ -5,9 +5,10 @@
 // that no body calls are left out. As it stands, it calls all of them. Bindings, constants: yolk/internal/abi/row_program.h; the
 // order of the sums, and how rows are shared out: rows.glsl. No scratch, no subgroup assumption; shared memory and
 // barriers by group only.
-// Exactness: class P; the steps are functions from words to words (yolk/exact/exact_operations.h). What is reduced is
-// zero below 2^-100, so that sums are multiples of 2^-123, and both zeros count as +0; a sum or maximum of what is not a
-// number is kExactNan. Overflows are the device's.
+// Exactness: class P; the steps are functions from words to words (yolk/exact/exact_operations.h). What is summed is to
+// be 0 or at least 2^-123, as all results of operations on elements are; a sum that is no number is kExactNan, and so is
+// the maximum of a row that holds one. Maxima and minima are exact for every input; -0 is below 0. Overflows are the
+// device's.
 // Loops: for each reduction ceil(columns / 32) iterations (more lanes: rows.glsl), for argmax twice as many; where
 // elements are written, a ROW_WRITE.
 #version 460
@@ -59,9 +60,9 @@ uint program_term_0(uint k) {
     y = elementwise_greater_than(x, elementwise_greater_or_equal(x, y));
     return elementwise_where(x, elementwise_equal_to(x, y), elementwise_not_equal_to(x, y));
 }
-uint program_term_1(uint k) { return row_operand(k); }
+uint program_term_1(uint k) { return row_operand(row_result(row_exponential(k))); }
 uint program_term_2(uint k) { return row_reciprocal(row_inverse_sqrt(k)); }
-uint program_term_3(uint k) { return k; }
+uint program_term_3(uint k) { return row_difference(k, row_product(k, row_total(k, k))); }
 // What follows of the first reduction for all of the row, and so on.
 void program_end_0(uint word) { row_begin_ = word; }
 void program_end_1(uint word) { row_begin_ = word; }
@@ -71,11 +72,10 @@ void program_end_3(uint word) { row_begin_ = word; }
 uint program_element(uint k) { return row_begin_ + k; }
 uint program_result() { return row_begin_; }
 
-float term_of(uint word) { return exact_flush(uintBitsToFloat(word)); }
-float term_0(uint k) { return term_of(program_term_0(k)); }
-float term_1(uint k) { return term_of(program_term_1(k)); }
-float term_2(uint k) { return term_of(program_term_2(k)); }
-float term_3(uint k) { return term_of(program_term_3(k)); }
+float term_0(uint k) { return uintBitsToFloat(program_term_0(k)); }
+float term_1(uint k) { return uintBitsToFloat(program_term_1(k)); }
+float term_2(uint k) { return uintBitsToFloat(program_term_2(k)); }
+float term_3(uint k) { return uintBitsToFloat(program_term_3(k)); }
 
 // Of a minimum the largest of the keys the other way round; NaN stays above all.
 uint turned(uint key) { return mix(~key, kRowKeyNan, key == kRowKeyNan); }

@@ -57,17 +57,24 @@ OracleValue falling(const OracleValue& x, double error, Function&& function) {
     return {value, std::max(most - value, value - least) + 1.01 * error * most};
 }
 
-OracleValue bounded_row_step(RowOperation operation, const RowValues& row) {
-    const OracleValue& x = row.front();
+OracleValue reduced(RowOperation operation, const RowValues& row) {
+    return operation == RowOperation::Sum ? sum_of(row) : extreme_of(operation, row);
+}
+
+OracleValue bounded_row_step(RowOperation operation, std::span<const std::uint32_t> operands,
+                             std::span<const OracleValue> values) {
+    const OracleValue& x = values[operands[0]];
     switch (operation) {
         case RowOperation::Operand:
             return {std::abs(x.value) < kOperandFloor ? 0.0 : x.value,
                     x.tolerance == 0.0 ? 0.0 : x.tolerance + kOperandFloor};
+        case RowOperation::Result: return {x.value, x.tolerance + kProductFloor};
+        case RowOperation::Exponential: return bounded_step(ElementwiseOperation::Exp, operands, values);
+        case RowOperation::Difference: return bounded_step(ElementwiseOperation::Subtract, operands, values);
+        case RowOperation::Product: return bounded_step(ElementwiseOperation::Multiply, operands, values);
+        case RowOperation::Total: return bounded_step(ElementwiseOperation::Add, operands, values);
         case RowOperation::Reciprocal: return falling(x, kReciprocalError, [](double value) { return 1.0 / value; });
-        case RowOperation::InverseSqrt:
-            return falling(x, kReciprocalError + kSqrtError, [](double value) { return 1.0 / std::sqrt(value); });
-        case RowOperation::Sum: return sum_of(row);
-        default: return extreme_of(operation, row);
+        default: return falling(x, kReciprocalError + kSqrtError, [](double value) { return 1.0 / std::sqrt(value); });
     }
 }
 
@@ -79,12 +86,12 @@ RowValues row_oracle(const RowProgramDesc& desc, std::vector<RowValues> values) 
         RowValues made;
         const auto* const of_row = std::get_if<RowOperation>(&step.operation);
         if (of_row != nullptr && is_reduction(*of_row)) {
-            made.assign(columns, bounded_row_step(*of_row, values[step.operands[0]]));
+            made.assign(columns, reduced(*of_row, values[step.operands[0]]));
         } else {
             for (std::size_t k = 0; k < columns; ++k) {
                 RowValues element;
                 for (const RowValues& value : values) element.push_back(value[k]);
-                made.push_back(of_row != nullptr ? bounded_row_step(*of_row, {element[step.operands[0]]})
+                made.push_back(of_row != nullptr ? bounded_row_step(*of_row, step.operands, element)
                                                  : bounded_step(std::get<ElementwiseOperation>(step.operation),
                                                                 step.operands, element));
             }
@@ -179,7 +186,7 @@ constexpr auto kRowProgramCases = std::to_array<RowProgramCase>({
     {"extents=1 row=0 inputs=1 steps=sum:0,add:0:1"},
     {"extents=5-31 row=1 inputs=3,3 steps=multiply:0:1,sum:2"},
     {"extents=7-32 row=1 inputs=3,3 "
-     "steps=where:0:1:0,operand:2,max:3,subtract:3:4,exp:5,sum:6,reciprocal:7,multiply:6:8"},
+     "steps=where:0:1:0,operand:2,max:3,difference:3:4,exponential:5,sum:6,reciprocal:7,product:6:8,result:9"},
     {"extents=3-3-33 row=2 inputs=7,7,3 steps=multiply:0:1,sum:3,add:4:2,subtract:0:5,multiply:1:6", RowInputs::Steep},
     {"extents=2-65 row=1 inputs=3,2 numbers=2 steps=sum:0,multiply:4:2,subtract:0:5,multiply:6:6,sum:7,multiply:8:2,"
      "absolute:9,add:10:3,inverse_sqrt:11,multiply:6:12,multiply:13:1"},

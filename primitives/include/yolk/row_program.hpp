@@ -19,24 +19,36 @@
 
 namespace yolk {
 
-/// What steps do besides operations on elements. Formulas, domains and errors: docs/kernels/row_program.md.
+/// What steps do besides operations on elements. Those before Sum are cheaper than operations on elements, and are for
+/// operands whose results are never denormal; where one may be no number, Result or a reduction follows. Domains and
+/// errors: docs/kernels/row_program.md.
 enum class RowOperation : std::uint32_t {
     Operand,      ///< the operand, 0 where it is below 2^-40 in size
+    Result,       ///< the operand, 0 where it is below 2^-100 in size, one NaN for all
+    Exponential,  ///< as ElementwiseOperation::Exp, of numbers
     Reciprocal,   ///< 1 / x for x from 2^-100 to 2^100 in size, a relative error of at most 1.3e-7
     InverseSqrt,  ///< 1 / sqrt(x) for x from 2^-100 to 2^100; NaN above
+    Difference,   ///< first - second; two operands, from here on
+    Product,      ///< first * second
+    Total,        ///< first + second
     Sum,          ///< of a row, and so are those below; in 32 chains (shaders/lib/rows.glsl)
     Max,          ///< NaN where there is one
-    Min,
-    Argmax,  ///< uint32: the lowest index of the maximum, or of the first NaN; the last step only
+    Min,          ///< likewise
+    Argmax,       ///< uint32: the lowest index of the maximum, or of the first NaN; the last step only
 };
 constexpr auto enum_words(RowOperation /*type*/) {
-    return std::to_array<std::string_view>({"operand", "reciprocal", "inverse_sqrt", "sum", "max", "min", "argmax"});
+    return std::to_array<std::string_view>({"operand", "result", "exponential", "reciprocal", "inverse_sqrt",
+                                            "difference", "product", "total", "sum", "max", "min", "argmax"});
 }
 [[nodiscard]] constexpr bool is_reduction(RowOperation operation) noexcept { return operation >= RowOperation::Sum; }
+/// 1 or 2.
+[[nodiscard]] constexpr std::uint32_t operand_count(RowOperation operation) noexcept {
+    return operation >= RowOperation::Difference && operation < RowOperation::Sum ? 2 : 1;
+}
 
 struct RowStep {
     std::variant<ElementwiseOperation, RowOperation> operation{};
-    /// Values: the inputs are 0 and so on, the numbers follow, then the steps' results. A RowOperation has one.
+    /// Values: the inputs are 0 and so on, the numbers follow, then the steps' results.
     std::vector<std::uint32_t> operands{};
 };
 /// Whether the step makes one value of a row.

@@ -66,7 +66,7 @@ Result<void> check_step(const RowProgramDesc& desc, std::size_t at) {
     const auto* const element = std::get_if<ElementwiseOperation>(&step.operation);
     const auto* const of_row = std::get_if<RowOperation>(&step.operation);
     const std::string_view word = element == nullptr ? word_of(*of_row) : word_of(*element);
-    const std::uint32_t wanted = element == nullptr ? 1 : operand_count(*element);
+    const std::uint32_t wanted = element == nullptr ? operand_count(*of_row) : operand_count(*element);
     if (word == "?") return bad_input("Step {} of [row_program] is an operation that there is not.", at);
     if (step.operands.size() != wanted)
         return bad_input("Step {} of [row_program] has {} operands; {} takes {}.", at, step.operands.size(), word,
@@ -232,9 +232,10 @@ bool is_reduction(const RowStep& step) noexcept {
 }
 
 std::uint64_t cost_of(const RowStep& step) noexcept {
-    constexpr std::uint64_t kCheap = 8, kInverseSqrt = 64;
+    constexpr std::uint64_t kCheap = 4, kCostly = 64;
     if (const auto* const element = std::get_if<ElementwiseOperation>(&step.operation)) return cost_of(*element);
-    return std::get<RowOperation>(step.operation) == RowOperation::InverseSqrt ? kInverseSqrt : kCheap;
+    const RowOperation operation = std::get<RowOperation>(step.operation);
+    return operation == RowOperation::InverseSqrt || operation == RowOperation::Exponential ? kCostly : kCheap;
 }
 
 std::vector<bool> varies_along_row(const RowProgramDesc& desc) {

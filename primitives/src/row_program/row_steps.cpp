@@ -30,29 +30,41 @@ RowProgramWriter::Value RowProgramWriter::step(std::variant<ElementwiseOperation
     return {Value::Kind::Step, static_cast<std::uint32_t>(steps_.size() - 1)};
 }
 
-/// With m the largest x and s the sum of exp(x - m): exp(x - m) (1 / s), or (x - m) - log(s).
+/// With m the largest x and s the sum of exp(x - m): exp(x - m) (1 / s), or (x - m) - log(s). m - m is no number where
+/// m is not finite, and then nothing of the row is.
 RowProgramWriter::Value RowProgramWriter::softmax(Value x, bool logarithm) {
     const Value operand = step(RowOperation::Operand, {x});
-    const Value distance = step(Subtract, {operand, step(RowOperation::Max, {operand})});
-    const Value exponential = step(Exp, {distance});
+    const Value largest = step(RowOperation::Max, {operand});
+    const Value none = step(Subtract, {largest, largest});
+    const Value distance = step(RowOperation::Difference, {operand, largest});
+    const Value exponential = step(RowOperation::Exponential, {distance});
     const Value sum = step(RowOperation::Sum, {exponential});
-    if (logarithm) return step(Subtract, {distance, step(Log, {sum})});
-    return step(Multiply, {exponential, step(RowOperation::Reciprocal, {sum})});
+    if (logarithm) {
+        const Value of_sum = step(Add, {step(Log, {sum}), none});
+        return step(RowOperation::Result, {step(RowOperation::Difference, {distance, of_sum})});
+    }
+    const Value of_sum = step(Add, {step(RowOperation::Reciprocal, {sum}), none});
+    return step(RowOperation::Result, {step(RowOperation::Product, {exponential, of_sum})});
 }
 
 /// d / sqrt(mean(d^2) + epsilon), d = x - mean(x), or x. Means are sums times the fp32 number nearest to 1 / columns.
-RowProgramWriter::Value RowProgramWriter::normalized(Value x, NormalizeRule rule, std::uint32_t columns,
-                                                     float epsilon) {
+RowProgramWriter::Value RowProgramWriter::deviation_product(Value x, NormalizeRule rule, std::uint32_t columns,
+                                                            float epsilon) {
     const Value factor = number(1.0F / static_cast<float>(columns));
     Value deviation = step(RowOperation::Operand, {x});
     if (rule == NormalizeRule::Layer) {
         const Value sum = step(RowOperation::Sum, {deviation});
-        const Value mean = step(RowOperation::Operand, {step(Multiply, {sum, factor})});
-        deviation = step(RowOperation::Operand, {step(Subtract, {deviation, mean})});
+        const Value mean = step(RowOperation::Operand, {step(RowOperation::Product, {sum, factor})});
+        deviation = step(RowOperation::Operand, {step(RowOperation::Difference, {deviation, mean})});
     }
-    const Value squares = step(RowOperation::Sum, {step(Multiply, {deviation, deviation})});
-    const Value radicand = step(Add, {step(Multiply, {squares, factor}), number(epsilon)});
-    return step(Multiply, {deviation, step(RowOperation::InverseSqrt, {radicand})});
+    const Value squares = step(RowOperation::Sum, {step(RowOperation::Product, {deviation, deviation})});
+    const Value radicand = step(RowOperation::Total, {step(RowOperation::Product, {squares, factor}), number(epsilon)});
+    return step(RowOperation::Product, {deviation, step(RowOperation::InverseSqrt, {radicand})});
+}
+
+RowProgramWriter::Value RowProgramWriter::normalized(Value x, NormalizeRule rule, std::uint32_t columns,
+                                                     float epsilon) {
+    return step(RowOperation::Result, {deviation_product(x, rule, columns, epsilon)});
 }
 
 RowProgramWriter::Value RowProgramWriter::reduced(Value x, ReduceOperation operation, std::uint32_t columns) {
@@ -111,10 +123,11 @@ RowProgramDesc row_program_of(const NormalizeDesc& desc) {
     const bool has_scale = desc.scale != RowVector::None, has_bias = desc.bias != RowVector::None;
     const Value scale = has_scale ? writer.input(dimensions_of(desc.scale)) : Value();
     const Value bias = has_bias ? writer.input(dimensions_of(desc.bias)) : Value();
-    Value result = writer.normalized(x, desc.rule, std::max(desc.columns, 1U), desc.epsilon);
+    Value result = writer.deviation_product(x, desc.rule, std::max(desc.columns, 1U), desc.epsilon);
     const auto operand = [&](Value value) { return writer.step(RowOperation::Operand, {value}); };
-    if (has_scale) result = writer.step(ElementwiseOperation::Multiply, {result, operand(scale)});
-    if (has_bias) result = writer.step(ElementwiseOperation::Add, {result, operand(bias)});
+    if (has_scale) result = writer.step(RowOperation::Product, {result, operand(scale)});
+    if (has_bias) result = writer.step(RowOperation::Total, {result, operand(bias)});
+    (void)writer.step(RowOperation::Result, {result});
     RowProgramDesc program = writer.program({desc.members, desc.rows, desc.columns}, kColumns);
     program.config = desc.config;
     return program;

@@ -13,6 +13,8 @@
 namespace yolk::reference {
 namespace {
 
+constexpr std::uint32_t kMagnitude = 0x7FFFFFFFU, kInfinity = 0x7F800000U;
+
 /// Rows lie in a space of [outer, columns, inner] words.
 struct RowSpace {
     std::size_t outer = 1, columns = 1, inner = 1;
@@ -28,25 +30,52 @@ struct RowSpace {
     [[nodiscard]] std::size_t first_of(std::size_t row) const { return row / inner * columns * inner + row % inner; }
 };
 
-std::uint32_t nan_or(float value) { return std::isnan(value) ? kRowNanBits : std::bit_cast<std::uint32_t>(value); }
+/// Integers in the order of the numbers, every NaN the largest (rows.glsl).
+std::uint32_t key_of(std::uint32_t word) {
+    if ((word & kMagnitude) > kInfinity) return ~0U;
+    return (word & ~kMagnitude) == 0 ? word | ~kMagnitude : ~word;
+}
+std::uint32_t word_of(std::uint32_t key) {
+    if (key == ~0U) return kRowNanBits;
+    return (key & ~kMagnitude) != 0 ? key & kMagnitude : ~key;
+}
 
 std::uint32_t reduce_row(RowOperation operation, const ProgramWords& row) {
-    const auto term = [&](std::size_t k) { return exact::exact_flush(std::bit_cast<float>(row[k])); };
-    if (operation == RowOperation::Sum) return nan_or(row_sum_twin(row.size(), term));
-    if (operation == RowOperation::Min)
-        return nan_or(term(row_argmax_twin(row.size(), [&](std::size_t k) { return -term(k); })));
-    const std::size_t place = row_argmax_twin(row.size(), term);
-    return operation == RowOperation::Argmax ? static_cast<std::uint32_t>(place) : nan_or(term(place));
+    if (operation == RowOperation::Sum) {
+        const float sum = row_sum_twin(row.size(), [&](std::size_t k) { return std::bit_cast<float>(row[k]); });
+        return std::isnan(sum) ? kRowNanBits : std::bit_cast<std::uint32_t>(sum);
+    }
+    const auto by_key = [](std::uint32_t a, std::uint32_t b) { return key_of(a) < key_of(b); };
+    const auto largest = std::ranges::max_element(row, by_key);
+    if (operation == RowOperation::Argmax) return static_cast<std::uint32_t>(largest - row.begin());
+    const bool is_nan = key_of(*largest) == ~0U;
+    return word_of(
+        key_of(operation == RowOperation::Max || is_nan ? *largest : *std::ranges::min_element(row, by_key)));
+}
+
+std::uint32_t row_function(RowOperation operation, std::uint32_t x) {
+    switch (operation) {
+        case RowOperation::Operand: return exact::row_operand(x);
+        case RowOperation::Result: return exact::row_result(x);
+        case RowOperation::Exponential: return exact::row_exponential(x);
+        case RowOperation::Reciprocal: return exact::row_reciprocal(x);
+        default: return exact::row_inverse_sqrt(x);
+    }
+}
+std::uint32_t row_function(RowOperation operation, std::uint32_t x, std::uint32_t y) {
+    if (operation == RowOperation::Difference) return exact::row_difference(x, y);
+    return operation == RowOperation::Product ? exact::row_product(x, y) : exact::row_total(x, y);
 }
 
 /// Of a row's words.
-ProgramWords row_step_result(RowOperation operation, const ProgramWords& operand) {
-    if (is_reduction(operation)) return ProgramWords(operand.size(), reduce_row(operation, operand));
-    ProgramWords made(operand.size());
-    std::ranges::transform(operand, made.begin(), [&](std::uint32_t word) {
-        if (operation == RowOperation::Operand) return exact::row_operand(word);
-        return operation == RowOperation::Reciprocal ? exact::row_reciprocal(word) : exact::row_inverse_sqrt(word);
-    });
+ProgramWords row_step_result(RowOperation operation, const std::vector<std::uint32_t>& operands,
+                             const std::vector<ProgramWords>& values) {
+    const ProgramWords& first = values[operands[0]];
+    if (is_reduction(operation)) return ProgramWords(first.size(), reduce_row(operation, first));
+    ProgramWords made(first.size());
+    for (std::size_t k = 0; k < made.size(); ++k)
+        made[k] = operands.size() == 1 ? row_function(operation, first[k])
+                                       : row_function(operation, first[k], values[operands[1]][k]);
     return made;
 }
 
@@ -57,7 +86,7 @@ ProgramWords row_result(const RowProgramDesc& desc, std::vector<ProgramWords> va
     for (const RowStep& step : desc.steps) {
         const auto* const of_row = std::get_if<RowOperation>(&step.operation);
         values.push_back(of_row != nullptr
-                             ? row_step_result(*of_row, values[step.operands[0]])
+                             ? row_step_result(*of_row, step.operands, values)
                              : step_result(std::get<ElementwiseOperation>(step.operation), step.operands, values));
     }
     return std::move(values.back());

@@ -45,18 +45,28 @@ EXACT_FUNCTION uint elementwise_where(uint condition, uint first, uint second) {
     return (condition & 0x7FFFFFFFu) != 0u ? first : second;
 }
 
-// Steps that programs of rows have besides (row_program.hpp). Reciprocals are cheaper than exact_quotient_word's, and not
-// the nearest number.
-EXACT_FUNCTION uint row_operand(uint x) {
-    return exact_number_bits(exact_flush_operand(exact_from_bits(x)), exact_is_nan_word(x));
-}
-EXACT_FUNCTION uint row_reciprocal(uint x) {
-    return exact_number_bits(exact_reciprocal(exact_from_bits(x)), exact_is_nan_word(x));
-}
+// Steps that programs of rows have besides (row_program.hpp), for operands of which their author knows what the functions
+// above would look for: no result is denormal, and what is not a number meets row_result, or a reduction, in the end.
+EXACT_FUNCTION uint row_operand(uint x) { return exact_bits(exact_flush_operand(exact_from_bits(x))); }
+EXACT_FUNCTION uint row_result(uint x) { return exact_number_bits(exact_flush(exact_from_bits(x)), false); }
+EXACT_FUNCTION uint row_exponential(uint x) { return exact_bits(exact_exp(exact_from_bits(x))); }
+EXACT_FUNCTION uint row_reciprocal(uint x) { return exact_bits(exact_reciprocal(exact_from_bits(x))); }
 EXACT_CONST uint kExactLargestRadicand = 0x71800000u;  // 2^100
 EXACT_FUNCTION uint row_inverse_sqrt(uint x) {
-    return exact_number_bits(exact_reciprocal(exact_sqrt(exact_from_bits(x))),
-                             (x & kExactMagnitudeMask) > kExactLargestRadicand);
+    uint root = exact_bits(exact_reciprocal(exact_sqrt(exact_from_bits(x))));
+    return exact_select((x & kExactMagnitudeMask) > kExactLargestRadicand, kExactNan, root);
+}
+EXACT_FUNCTION uint row_difference(uint x, uint y) {
+    exact_float difference = exact_from_bits(x) - exact_from_bits(y);
+    return exact_bits(difference);
+}
+EXACT_FUNCTION uint row_product(uint x, uint y) {
+    exact_float product = exact_from_bits(x) * exact_from_bits(y);
+    return exact_bits(product);
+}
+EXACT_FUNCTION uint row_total(uint x, uint y) {
+    exact_float total = exact_from_bits(x) + exact_from_bits(y);
+    return exact_bits(total);
 }
 
 EXACT_END

@@ -32,6 +32,8 @@ class RowProgramWriter {
     [[nodiscard]] Value softmax(Value x, bool logarithm);
     /// With the bits of plan_normalize without scale and bias.
     [[nodiscard]] Value normalized(Value x, NormalizeRule rule, std::uint32_t columns, float epsilon);
+    /// Likewise, before RowOperation::Result.
+    [[nodiscard]] Value deviation_product(Value x, NormalizeRule rule, std::uint32_t columns, float epsilon);
     /// With the bits of plan_reduce.
     [[nodiscard]] Value reduced(Value x, ReduceOperation operation, std::uint32_t columns);
 
