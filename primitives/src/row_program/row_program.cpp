@@ -67,7 +67,6 @@ Result<void> check_step(const RowProgramDesc& desc, std::size_t at) {
     const auto* const of_row = std::get_if<RowOperation>(&step.operation);
     const std::string_view word = element == nullptr ? word_of(*of_row) : word_of(*element);
     const std::uint32_t wanted = element == nullptr ? operand_count(*of_row) : operand_count(*element);
-    if (word == "?") return bad_input("Step {} of [row_program] is an operation that there is not.", at);
     if (step.operands.size() != wanted)
         return bad_input("Step {} of [row_program] has {} operands; {} takes {}.", at, step.operands.size(), word,
                          wanted);
