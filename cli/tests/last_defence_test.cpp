@@ -2,10 +2,15 @@
 #include "last_defence.hpp"
 
 #include <gmock/gmock.h>
+#include <malloc.h>
 
+#include <array>
+#include <cstdlib>
 #include <limits>
+#include <memory>
 #include <new>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 namespace yolk::cli {
@@ -38,6 +43,38 @@ TEST(last_defence, makes_errors_of_what_the_standard_library_throws) {
         EXPECT_THAT(code.error().message, HasSubstr("are left"));
         EXPECT_THAT(code.error().message, HasSubstr("Ask for less"));
     }
+}
+
+struct Freed {
+    void operator()(void* block) const noexcept { std::free(block); }
+};
+using Block = std::unique_ptr<void, Freed>;
+
+/// Takes large blocks as lavapipe does: each before the last one is freed, with smaller ones that stay for a while.
+void take_large_blocks(int count) {
+    constexpr std::size_t kPage = 4096;
+    constexpr std::size_t kLarge = (std::size_t{257} * kPage);
+    Block large;
+    std::array<Block, 16> small;
+    for (int i = 0; i < count; ++i) {
+        Block next(std::aligned_alloc(kPage, kLarge));
+        large = std::move(next);
+        const auto place = static_cast<std::size_t>(2 * i) % small.size();
+        small[place].reset(std::malloc(1000));
+        small[place + 1].reset(std::malloc(200 + 300 * static_cast<std::size_t>(i % 7)));
+    }
+}
+
+/// glibc by itself puts them into heaps once a larger one was freed, and every heap had a hole of 1 MiB for each.
+TEST(last_defence, large_blocks_leave_no_holes_in_heaps) {
+    ASSERT_TRUE(with_last_defence([]() -> Result<int> { return 0; }));
+    Block(std::malloc(std::size_t{30} << 20)).reset();
+    std::thread([] {
+        take_large_blocks(1);
+        const std::size_t before = ::mallinfo2().arena;
+        take_large_blocks(60);
+        EXPECT_LE(::mallinfo2().arena, before + (std::size_t{1} << 20));
+    }).join();
 }
 
 }  // namespace

@@ -40,6 +40,17 @@ TEST(update_trial, leaves_short_updates_alone) {
     EXPECT_EQ(shared_of(trial, 1000, 0.0005, 0.0001), 0);
 }
 
+/// Sharing takes plans on all devices, and memory for them. A machine that stands still for a moment is no reason.
+TEST(update_trial, does_not_try_because_of_a_few_long_updates) {
+    UpdateTrial trial(UpdateBy::Measured);
+    shared_of(trial, 10, 0.0005, 0.0001);
+    for (int moment = 0; moment < 20; ++moment) {
+        EXPECT_EQ(shared_of(trial, 4, 0.05, 0.01), 0);
+        EXPECT_EQ(shared_of(trial, 1, 0.0005, 0.0001), 0);
+    }
+    EXPECT_GT(shared_of(trial, 20, 0.05, 0.01), 0);
+}
+
 TEST(update_trial, does_as_it_is_told) {
     UpdateTrial all(UpdateBy::All);
     EXPECT_EQ(shared_of(all, 100, 0.1, 9.0), 100);

@@ -16,6 +16,9 @@ namespace yolk::evolve {
 namespace {
 
 constexpr double kLeadFactor = 4.0;
+// A machine that stands still for a moment makes any device seem a hundred times slower, for two measured generations
+// in a row at most in 20,000 of two CPU drivers on busy cores.
+constexpr std::uint32_t kSlowInARow = 8;
 
 }  // namespace
 
@@ -76,16 +79,27 @@ Result<void> PoolEvolution::make_evaluators() {
 
 /// Another device evaluates so much faster that it should make the update, too. What it evaluates and what it updates
 /// need not be in proportion, so a small lead is no reason to make the plans anew.
-bool PoolEvolution::is_led_too_slowly() const {
-    // A lead that was not audited to its end could not be named any more.
-    if (history) return false;
+bool PoolEvolution::seems_led_too_slowly() const {
     const Result<std::size_t> best = pool->lead();
     return best && *best != lead_index && pool->rate(*best) > kLeadFactor * pool->rate(lead_index);
+}
+
+/// Plans that are made anew take seconds, and memory that compilers keep: not for a moment's slowness.
+bool PoolEvolution::is_led_too_slowly() const {
+    // A lead that was not audited to its end could not be named any more.
+    return !history && slow_in_a_row >= kSlowInARow && seems_led_too_slowly();
+}
+
+/// After members were evaluated. Where the lead had none, nothing new is known of it.
+void PoolEvolution::watch_lead() {
+    if (last.shares[lead_index].chunks == 0) return;
+    slow_in_a_row = seems_led_too_slowly() ? slow_in_a_row + 1 : 0;
 }
 
 /// On the best device: from the state on the host, whatever became of the lead before.
 Result<void> PoolEvolution::make_lead() {
     if (lead) has_named_not_finite = has_named_not_finite || lead->not_finite_named;
+    slow_in_a_row = 0;
     while (true) {
         lead.reset();
         YOLK_TRY(lead_index, pool->lead());

@@ -91,6 +91,7 @@ struct PoolEvolution final : EvolutionEngine {
     std::optional<Sharing> sharing{};
     UpdateTrial trial{UpdateBy::Measured};
     std::size_t lead_index = 0;
+    std::uint32_t slow_in_a_row = 0;  // generations in which the lead had members and seemed much slower than another
     std::uint32_t lead_verified = 0;  // no update of the lead before this generation can be wrong
     bool has_told_unaudited = false;
     bool has_named_not_finite = false;  // by a lead before this one
@@ -104,7 +105,9 @@ struct PoolEvolution final : EvolutionEngine {
 
     Result<void> make_evaluators();
     Result<void> make_lead();
+    [[nodiscard]] bool seems_led_too_slowly() const;
     [[nodiscard]] bool is_led_too_slowly() const;
+    void watch_lead();
     [[nodiscard]] NoiseContext now() const { return Schedule(options, state.generation).noise_time(); }
     Result<void> begin_round();
     Result<MemberEvaluator*> ready(std::size_t worker);

@@ -166,6 +166,7 @@ Result<void> PoolEvolution::score() {
     }
     const bool was_lead_used = pool->is_used(lead_index);
     YOLK_TRY(last, pool->evaluate(work));
+    watch_lead();
     was_lead_distrusted = has_disagreed && was_lead_used && !pool->is_used(lead_index);
     if (last.unaudited > 0 && !std::exchange(has_told_unaudited, true)) {
         log_warning(

@@ -37,7 +37,9 @@ class UpdateTrial {
     UpdateBy by_;
     Way lead_, shared_;
     std::vector<std::size_t> left_out_;
-    std::uint32_t since_trial_ = 0;  // updates since the slower way was tried last
+    bool has_had_short_one_ = false;   // on the lead
+    std::uint32_t long_in_a_row_ = 0;  // likewise
+    std::uint32_t since_trial_ = 0;    // updates since the slower way was tried last
 };
 
 }  // namespace yolk::evolve
