@@ -175,6 +175,9 @@ yolk_kernel(row_program_by_group FAMILY row_program SOURCE row_program/row_progr
 yolk_kernel(row_program_by_invocation FAMILY row_program SOURCE row_program/row_program.comp DEFINES ROWS_BY_INVOCATION=1)
 yolk_kernel(row_program_by_invocation_texel FAMILY row_program SOURCE row_program/row_program.comp TEXEL_MASKS kTexelMask kNoTexels
   DEFINES ROWS_BY_INVOCATION=1 ROWS_TEXEL=1)
+yolk_kernel(row_program_quads FAMILY row_program SOURCE row_program/row_program.comp DEFINES ROWS_BY_INVOCATION=1 ROWS_QUADS=1)
+yolk_kernel(row_program_quads_texel FAMILY row_program SOURCE row_program/row_program.comp TEXEL_MASKS kNoTexels kTexelMask
+  DEFINES ROWS_BY_INVOCATION=1 ROWS_QUADS=1 ROWS_TEXEL=1)
 yolk_kernel(block_inverse_gauss_jordan FAMILY block_inverse TOLERANT SOURCE block_inverse/block_inverse_gauss_jordan.comp)
 yolk_kernel(block_inverse_prepare FAMILY block_inverse SOURCE block_inverse/block_inverse_prepare.comp)
 yolk_kernel(block_inverse_begin FAMILY block_inverse SOURCE block_inverse/block_inverse_begin.comp)

@@ -72,20 +72,20 @@ TEST(architecture, another_device_answers_after_this_one) {
                             {{"row_per_invocation", {0, 1}},
                              {"rows_per_workgroup", {1, 2, 4, 8, 16, 32, 64}},
                              {"lanes_per_row", {32, 128}},
-                             {"kept", {0}},
-                             {"texel_input", {0}}},
+                             {"texel_input", {0}},
+                             {"elements_per_load", {1}}},
                             {}, some_key(512).shape);
     const TuningTable table = usable_choices(theirs, {}, mine);
     ASSERT_THAT(table.entries(), ::testing::SizeIs(1));
     const auto answer = table.find(space);
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->source, TuningSource::SameArchitecture);
-    EXPECT_EQ(answer->configuration, (Configuration{1, 32, 32, 0, 0}));
+    EXPECT_EQ(answer->configuration, (Configuration{1, 32, 32, 0, 1}));
     std::vector<TuningChoice> all = theirs;
     all.push_back(choice(mine, 1024, 4));
     const TuningTable both = usable_choices(all, {}, mine);
     EXPECT_EQ(both.find(space)->source, TuningSource::NearestShape);
-    EXPECT_EQ(both.find(space)->configuration, (Configuration{1, 4, 32, 0, 0}));
+    EXPECT_EQ(both.find(space)->configuration, (Configuration{1, 4, 32, 0, 1}));
     // What went wrong on this device is not taken from another one.
     TuningKey here = some_key(700);
     here.device = mine;

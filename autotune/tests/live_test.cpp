@@ -44,9 +44,9 @@ class TreacherousProblem final : public oracle::Problem {
     [[nodiscard]] Result<std::unique_ptr<oracle::PlannedProblem>> plan(
         const Device& device, const Configuration& configuration) const override {
         ++plans;
-        if (configuration == Configuration{0, 4, 32, 0, 0}) return unsupported("Groups of 4 do not fit.");
-        if (configuration == Configuration{0, 8, 32, 0, 0}) return Error{ErrorKind::Driver, "The driver fails.", -3};
-        return configuration == Configuration{0, 2, 32, 0, 0} ? wrong_->plan(device, configuration)
+        if (configuration == Configuration{0, 4, 32, 0, 1}) return unsupported("Groups of 4 do not fit.");
+        if (configuration == Configuration{0, 8, 32, 0, 1}) return Error{ErrorKind::Driver, "The driver fails.", -3};
+        return configuration == Configuration{0, 2, 32, 0, 1} ? wrong_->plan(device, configuration)
                                                               : right_->plan(device, configuration);
     }
     [[nodiscard]] std::vector<oracle::ProblemBuffer> buffers() const override { return right_->buffers(); }
@@ -302,8 +302,8 @@ TEST_P(live, what_a_dead_process_ran_is_quarantined) {
         << "{\"device\":" << Json(key().device.device).dump() << ",\"driver\":" << Json(key().device.driver).dump()
         << ",\"family\":\"reduce\",\"kernels\":\"" << key().kernels
         << "\",\"variant\":" << Json(key().shape.variant).dump() << ",\"extents\":" << Json(key().shape.extents).dump()
-        << ",\"configuration\":{\"row_per_invocation\":1,\"rows_per_workgroup\":1,\"lanes_per_row\":32,\"kept\":0,"
-           "\"texel_input\":0}}";
+        << ",\"configuration\":{\"row_per_invocation\":1,\"rows_per_workgroup\":1,\"lanes_per_row\":32,"
+           "\"texel_input\":0,\"elements_per_load\":1}}";
     std::ofstream(journal_folder(table()) / "1-2") << "{\"device\":\"cut o";
     ASSERT_OK_AND_ASSIGN(const std::size_t count, recover_journals(file));
     EXPECT_EQ(count, 1U);
@@ -323,8 +323,8 @@ TEST_P(live, plans_take_the_choice_from_the_file) {
                                                            .configuration = {{"row_per_invocation", 1},
                                                                              {"rows_per_workgroup", 4},
                                                                              {"lanes_per_row", 32},
-                                                                             {"kept", 0},
-                                                                             {"texel_input", 1}}},
+                                                                             {"texel_input", 1},
+                                                                             {"elements_per_load", 1}}},
                                                           std::nullopt));
         EXPECT_TRUE(written);
     }
@@ -332,7 +332,7 @@ TEST_P(live, plans_take_the_choice_from_the_file) {
     const auto answer = device().tuning_table()->find(space.space());
     device().set_tuning_table(nullptr);
     ASSERT_TRUE(answer);
-    EXPECT_EQ(answer->configuration, (Configuration{1, 4, 32, 0, 1}));
+    EXPECT_EQ(answer->configuration, (Configuration{1, 4, 32, 1, 1}));
     EXPECT_EQ(load_tuning(device(), folder_ / "missing"), 0U);
     EXPECT_EQ(device().tuning_table(), nullptr);
 }

@@ -250,7 +250,7 @@ TEST_F(table_place, keeps_a_choice_for_each_of_two_yolks_with_other_knobs) {
     // And a plan takes the one that it can.
     const auto answer = usable_choices(choices, {}, some_key().device).find(space);
     ASSERT_TRUE(answer);
-    EXPECT_EQ(answer->configuration, (Configuration{1, 32, 32, 0, 0}));
+    EXPECT_EQ(answer->configuration, (Configuration{1, 32, 32, 0, 1}));
 }
 
 /// Ends the child of fork() with what went wrong; 0: nothing.

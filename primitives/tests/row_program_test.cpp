@@ -7,10 +7,10 @@
 
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "row_device.hpp"
+#include "special_floats.hpp"
 #include "yolk/internal/primitives/row_steps.hpp"
 #include "yolk/internal/testing/device_test.hpp"
 #include "yolk/twin.hpp"
@@ -20,9 +20,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using Words = std::vector<std::uint32_t>;
-
-constexpr std::uint32_t kNan = 0x7FC00000U;
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 class row_program : public testing::DeviceTest {
    protected:
@@ -35,7 +32,14 @@ class row_program : public testing::DeviceTest {
         Words twin(count);
         views.emplace_back(twin);
         reference::twin_of(desc, reference::HostViews(views));
-        for (const RowConfig& config : row_configs()) {
+        const auto configs = row_configs();
+        std::vector<RowConfig> all(configs.begin(), configs.end());
+        const bool is_last = desc.row + std::size_t{1} == desc.extents.size();
+        if (is_last && desc.extents.back() % 4 == 0) {
+            for (const std::uint32_t texels : {0U, 1U})
+                all.push_back({.row_per_invocation = 1, .texel_input = texels, .elements_per_load = 4});
+        }
+        for (const RowConfig& config : all) {
             desc.config = config;
             YOLK_TRY(const Words made, run_once(desc, inputs, count));
             if (made != twin) return failed_work("not the twin's, row_per_invocation {}", config.row_per_invocation);
@@ -82,9 +86,9 @@ TEST_P(row_program, extremes_are_exact_for_every_input) {
     const std::vector<float> in{-0.0F, 0.0F, -0.0F,      0x1p-149F, -0x1p-149F, 0.0F,
                                 1.0F,  nan,  -kInfinity, kInfinity, -kInfinity, 3.0F};
     ASSERT_OK_AND_ASSIGN(const Words most, run(of_one_input({4, 3}, {{RowOperation::Max, {0}}}), {in}));
-    EXPECT_EQ(most, words_of({0.0F, 0x1p-149F, std::bit_cast<float>(kNan), kInfinity}));
+    EXPECT_EQ(most, words_of({0.0F, 0x1p-149F, std::bit_cast<float>(kNanBits), kInfinity}));
     ASSERT_OK_AND_ASSIGN(const Words least, run(of_one_input({4, 3}, {{RowOperation::Min, {0}}}), {in}));
-    EXPECT_EQ(least, words_of({-0.0F, -0x1p-149F, std::bit_cast<float>(kNan), -kInfinity}));
+    EXPECT_EQ(least, words_of({-0.0F, -0x1p-149F, std::bit_cast<float>(kNanBits), -kInfinity}));
     ASSERT_OK_AND_ASSIGN(const Words places, run(of_one_input({4, 3}, {{RowOperation::Argmax, {0}}}), {in}));
     EXPECT_THAT(places, ElementsAre(1, 0, 1, 0));
 }
@@ -93,7 +97,7 @@ TEST_P(row_program, a_sum_that_is_no_number_has_one_pattern) {
     const float nan = std::bit_cast<float>(0xFFC12345U);
     const std::vector<float> in{1.0F, nan, kInfinity, -kInfinity, kInfinity, 2.0F};
     ASSERT_OK_AND_ASSIGN(const Words sums, run(of_one_input({3, 2}, {{RowOperation::Sum, {0}}}), {in}));
-    EXPECT_EQ(sums, words_of({std::bit_cast<float>(kNan), std::bit_cast<float>(kNan), kInfinity}));
+    EXPECT_EQ(sums, words_of({std::bit_cast<float>(kNanBits), std::bit_cast<float>(kNanBits), kInfinity}));
 }
 
 TEST_P(row_program, functions_of_rows) {
@@ -105,11 +109,11 @@ TEST_P(row_program, functions_of_rows) {
     EXPECT_EQ(operands[0], std::bit_cast<std::uint32_t>(4.0F));
     EXPECT_EQ(operands[1], 0U);
     ASSERT_OK_AND_ASSIGN(const Words results, of(RowOperation::Result));
-    EXPECT_EQ(results, words_of({4.0F, 0x1p-41F, 0.0F, 0x1p101F, std::bit_cast<float>(kNan)}));
+    EXPECT_EQ(results, words_of({4.0F, 0x1p-41F, 0.0F, 0x1p101F, std::bit_cast<float>(kNanBits)}));
     ASSERT_OK_AND_ASSIGN(const Words roots, of(RowOperation::InverseSqrt));
     EXPECT_NEAR(std::bit_cast<float>(roots[0]), 0.5F, 2e-7F);
-    EXPECT_EQ(roots[3], kNan);
-    EXPECT_EQ(roots[4], kNan);
+    EXPECT_EQ(roots[3], kNanBits);
+    EXPECT_EQ(roots[4], kNanBits);
     ASSERT_OK_AND_ASSIGN(const Words reciprocals, of(RowOperation::Reciprocal));
     EXPECT_NEAR(std::bit_cast<float>(reciprocals[0]), 0.25F, 1e-7F);
 }
@@ -132,6 +136,30 @@ TEST_P(row_program, values_of_rows_and_of_elements_meet) {
     (void)turned.step(RowOperation::Sum, {turned.step(ElementwiseOperation::Multiply, {y, weight})});
     ASSERT_OK_AND_ASSIGN(const Words sums, run(turned.program({1, 3, 2}, 1), {{1, 2, 3, 4, 5, 6}, {1, 0, 2}}));
     EXPECT_EQ(sums, words_of({11.0F, 14.0F}));
+}
+
+// Also four elements at once: rows of one quad, of fewer than the 32 chains, of more, with results of elements and of
+// rows, whose number is no multiple of four.
+TEST_P(row_program, rows_of_multiples_of_four) {
+    for (const std::uint32_t columns : {4U, 28U, 32U, 36U, 260U}) {
+        std::vector<float> x(std::size_t{7} * columns), y(columns), z{0.5F, -1.0F, 2.0F, 0.0F, 1.0F, 3.0F, -4.0F};
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i)) * 3.0F;
+        for (std::size_t i = 0; i < y.size(); ++i) y[i] = std::cos(static_cast<float>(i));
+        x[columns] = std::bit_cast<float>(0xFFC12345U);
+        for (const RowOperation reduction :
+             {RowOperation::Sum, RowOperation::Max, RowOperation::Min, RowOperation::Argmax}) {
+            RowProgramDesc desc{
+                .extents = {7, columns},
+                .row = 1,
+                .inputs = {3, 2, 1},
+                .steps = {
+                    {ElementwiseOperation::Multiply, {0, 1}}, {ElementwiseOperation::Add, {3, 2}}, {reduction, {4}}}};
+            EXPECT_OK(run(desc, {x, y, z})) << columns;
+            if (reduction == RowOperation::Argmax) continue;
+            desc.steps.push_back({ElementwiseOperation::Subtract, {3, 5}});
+            EXPECT_OK(run(desc, {x, y, z})) << columns;
+        }
+    }
 }
 
 TEST_P(row_program, numbers_that_have_the_same_bits_are_one) {
@@ -180,6 +208,11 @@ TEST_P(row_program, bad_descriptions_are_refused) {
     EXPECT_TRUE(refused({.extents = {2, 2, 2, 2, 2}, .inputs = {1, 2, 4, 8, 16}, .steps = sum}, "5 different ways"));
     EXPECT_TRUE(refused({.extents = {0xFFFFFFFF, 0xFFFFFFFF}, .inputs = {3}, .steps = sum}, "Split it",
                         ErrorKind::Unsupported));
+    const RowConfig quads{.row_per_invocation = 1, .elements_per_load = 4};
+    EXPECT_TRUE(refused({.extents = {6}, .inputs = {1}, .steps = sum, .config = quads}, "rows of 6 elements"));
+    EXPECT_TRUE(refused({.extents = {4, 4}, .inputs = {3}, .steps = sum, .config = quads}, "lies 4 behind the last"));
+    EXPECT_TRUE(refused({.extents = {4}, .inputs = {1}, .steps = sum, .config = RowConfig{.elements_per_load = 4}},
+                        "with row_per_invocation 0 it must be 1"));
     EXPECT_TRUE(refused({.extents = {4}, .inputs = {1}, .steps = sum, .config = RowConfig{.lanes_per_row = 7}},
                         "lanes_per_row"));
 }

@@ -6,7 +6,8 @@
 //                  one chain each. With more, for rows that are few and long, all of them make elements and pass those
 //                  of a sum through shared memory to the first 32, which add them to their chains
 //   by invocation  (ROWS_BY_INVOCATION) one invocation per row, its chains in eight vectors; WORKGROUP_SIZE rows; no
-//                  barrier and no shared memory in the module
+//                  barrier and no shared memory in the module. With ROWS_QUADS, functions make four elements at once,
+//                  from a multiple of four on; so are the columns
 // The including kernel declares WORKGROUP_SIZE and, with a #define ROWS_HAVE_LANES, ROW_LANES (32, 64, 128 or 256; else
 // it is 32), begins main() with ROWS_BEGIN, and gives each macro the name of a function of the element's number. Macros stand outside of branches; results go to variables whose names are neither row_...
 // nor a letter and a digit, which the macros' own would hide. The functions select by mix, not by `?:` on expressions
@@ -50,9 +51,13 @@ uint row_group() { return gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups
 #define ROW_LEADER (!row_is_idle)
 
 // Past the end the last element is read and counts as nothing.
+#ifdef ROWS_QUADS
+#define ROW_TERMS(k, term) mix(vec4(0.0), term(min(k, row_columns - 4u)), bvec4((k) < row_columns))
+#else
 #define ROW_TERM(k, term) mix(0.0, term(min(k, row_columns - 1u)), (k) < row_columns)
 #define ROW_TERMS(k, term) \
     vec4(ROW_TERM(k, term), ROW_TERM(k + 1u, term), ROW_TERM(k + 2u, term), ROW_TERM(k + 3u, term))
+#endif
 
 // result (a float) = sum of term(k). ceil(columns / 32) iterations.
 #define ROW_SUM(result, term)                                                                                       \
@@ -81,8 +86,12 @@ uint row_group() { return gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups
     }
 
 // result (a uint) = the largest key(k). Past the end the last element is taken again. ceil(columns / 32) iterations.
+#ifdef ROWS_QUADS
+#define ROW_KEYS(k, key) key(min(k, row_columns - 4u))
+#else
 #define ROW_KEY(k, key) key(min(k, row_columns - 1u))
 #define ROW_KEYS(k, key) uvec4(ROW_KEY(k, key), ROW_KEY(k + 1u, key), ROW_KEY(k + 2u, key), ROW_KEY(k + 3u, key))
+#endif
 #define ROW_MAX(result, key)                                                                                        \
     {                                                                                                               \
         uvec4 m0 = uvec4(0u), m1 = m0;                                                                              \
@@ -96,8 +105,15 @@ uint row_group() { return gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups
         result = max(max(m0.x, m0.y), max(m0.z, m0.w));                                                             \
     }
 
-// store(k) for every element. ceil(columns / 8) iterations.
+// store(k) for every element, or for every fourth. ceil(columns / 8) iterations.
 #define ROW_STORE(k, store) if (k < row_columns) store(k);
+#ifdef ROWS_QUADS
+#define ROW_WRITE(store)                                                                                            \
+    for (uint k = 0u; k < row_columns; k += 8u) {                                                                   \
+        ROW_STORE(k, store)                                                                                         \
+        ROW_STORE(k + 4u, store)                                                                                    \
+    }
+#else
 #define ROW_WRITE(store)                                                                                            \
     for (uint k = 0u; k < row_columns; k += 8u) {                                                                   \
         ROW_STORE(k, store)                                                                                         \
@@ -109,6 +125,7 @@ uint row_group() { return gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups
         ROW_STORE(k + 6u, store)                                                                                    \
         ROW_STORE(k + 7u, store)                                                                                    \
     }
+#endif
 
 #else
 

@@ -21,14 +21,32 @@ layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 32;
 layout(constant_id = kSpecRowLanes) const uint ROW_LANES = 32;
 
+#ifdef ROWS_QUADS
+#define Words uvec4
+#define Numbers vec4
+#define FIRST(words) words.x
+const uint kWidth = 4u;
+#else
+#define Words uint
+#define Numbers float
+#define FIRST(words) words
+const uint kWidth = 1u;
+#endif
+
 #ifdef ROWS_TEXEL
 layout(set = 0, binding = kBindIn) uniform samplerBuffer in_;
-#define IN_AT(index) floatBitsToUint(texelFetch(in_, int(index)).x)
+#ifdef ROWS_QUADS
+#define IN_AT(index) floatBitsToUint(texelFetch(in_, int(index)))
 #else
-layout(set = 0, binding = kBindIn, scalar) readonly buffer In { uint values[]; } in_;
+#define IN_AT(index) floatBitsToUint(texelFetch(in_, int(index)).x)
+#endif
+#else
+layout(set = 0, binding = kBindIn, scalar) readonly buffer In { Words values[]; } in_;
 #define IN_AT(index) in_.values[index]
 #endif
-layout(set = 0, binding = kBindOut, scalar) writeonly restrict buffer Out { uint values[]; } out_;
+// One buffer: results of elements, or of rows.
+layout(set = 0, binding = kBindOut, scalar) writeonly buffer Out { Words values[]; } out_;
+layout(set = 0, binding = kBindOut, scalar) writeonly buffer RowsOut { uint values[]; } rows_out_;
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 
 #define ROWS_HAVE_LANES
@@ -47,9 +65,9 @@ uint row_begin_ = 0u;
 void program_begin(uint element) {
     row_begin_ = program_quotient(element, params.inner_factor[0], params.inner_shift[0]) * params.size[0];
 }
-// Element k of what is reduced first, and so on.
-uint program_term_0(uint k) {
-    uint x = IN_AT(row_begin_ + k * params.row_stride[0]);
+// Element k of what is reduced first, and so on; of quads the four from k on.
+Words program_term_0(uint k) {
+    uint x = FIRST(IN_AT((row_begin_ + k * params.row_stride[0]) / kWidth));
     uint y = elementwise_copy(elementwise_relu(elementwise_gelu(elementwise_silu(x))));
     y = elementwise_tanh(elementwise_sigmoid(elementwise_exp(elementwise_log(y))));
     y = elementwise_negate(elementwise_absolute(elementwise_floor(elementwise_round(y))));
@@ -58,36 +76,47 @@ uint program_term_0(uint k) {
     y = elementwise_minimum(x, elementwise_divide(x, elementwise_power(x, y)));
     y = elementwise_less_than(x, elementwise_less_or_equal(x, y));
     y = elementwise_greater_than(x, elementwise_greater_or_equal(x, y));
-    return elementwise_where(x, elementwise_equal_to(x, y), elementwise_not_equal_to(x, y));
+    return Words(elementwise_where(x, elementwise_equal_to(x, y), elementwise_not_equal_to(x, y)));
 }
-uint program_term_1(uint k) { return row_operand(row_result(row_exponential(k))); }
-uint program_term_2(uint k) { return row_reciprocal(row_inverse_sqrt(k)); }
-uint program_term_3(uint k) { return row_difference(k, row_product(k, row_total(k, k))); }
+Words program_term_1(uint k) { return Words(row_operand(row_result(row_exponential(k)))); }
+Words program_term_2(uint k) { return Words(row_reciprocal(row_inverse_sqrt(k))); }
+Words program_term_3(uint k) { return Words(row_difference(k, row_product(k, row_total(k, k)))); }
 // What follows of the first reduction for all of the row, and so on.
 void program_end_0(uint word) { row_begin_ = word; }
 void program_end_1(uint word) { row_begin_ = word; }
 void program_end_2(uint word) { row_begin_ = word; }
 void program_end_3(uint word) { row_begin_ = word; }
-// The result: of element k, or of the row.
-uint program_element(uint k) { return row_begin_ + k; }
+// The result: of element k, or four from k on, or of the row.
+Words program_element(uint k) { return Words(row_begin_ + k); }
 uint program_result() { return row_begin_; }
 
-float term_0(uint k) { return uintBitsToFloat(program_term_0(k)); }
-float term_1(uint k) { return uintBitsToFloat(program_term_1(k)); }
-float term_2(uint k) { return uintBitsToFloat(program_term_2(k)); }
-float term_3(uint k) { return uintBitsToFloat(program_term_3(k)); }
+Numbers term_0(uint k) { return uintBitsToFloat(program_term_0(k)); }
+Numbers term_1(uint k) { return uintBitsToFloat(program_term_1(k)); }
+Numbers term_2(uint k) { return uintBitsToFloat(program_term_2(k)); }
+Numbers term_3(uint k) { return uintBitsToFloat(program_term_3(k)); }
 
 // Of a minimum the largest of the keys the other way round; NaN stays above all.
 uint turned(uint key) { return mix(~key, kRowKeyNan, key == kRowKeyNan); }
 uint largest = 0u;
 uint place_of(uint k, uint key) { return mix(0u, ~k, key == largest); }  // the larger, the earlier
 uint word_of(uint key) { return floatBitsToUint(row_key_value(key)); }
+#ifdef ROWS_QUADS
+uvec4 keys_of(vec4 x) { return uvec4(row_key(x.x), row_key(x.y), row_key(x.z), row_key(x.w)); }
+uvec4 all_turned(uvec4 keys) { return uvec4(turned(keys.x), turned(keys.y), turned(keys.z), turned(keys.w)); }
+uvec4 places_of(uint k, uvec4 keys) {
+    return uvec4(place_of(k, keys.x), place_of(k + 1u, keys.y), place_of(k + 2u, keys.z), place_of(k + 3u, keys.w));
+}
+#else
+uint keys_of(float x) { return row_key(x); }
+uint all_turned(uint key) { return turned(key); }
+uint places_of(uint k, uint key) { return place_of(k, key); }
+#endif
 
 // What a program's reductions are: for each of its four places all that there are.
 #define REDUCTIONS(term, end, key, least_key, place, sum, most, least, argmost)    \
-    uint key(uint k) { return row_key(term(k)); }                                  \
-    uint least_key(uint k) { return turned(key(k)); }                              \
-    uint place(uint k) { return place_of(k, key(k)); }                             \
+    Words key(uint k) { return keys_of(term(k)); }                                 \
+    Words least_key(uint k) { return all_turned(key(k)); }                         \
+    Words place(uint k) { return places_of(k, key(k)); }                           \
     void sum() {                                                                   \
         float total;                                                               \
         ROW_SUM(total, term)                                                       \
@@ -118,10 +147,10 @@ void begin() {
     row_first = at / params.inner * params.columns * params.inner + at % params.inner;
     program_begin(row_first);
 }
-void store(uint k) { out_.values[row_first + k * params.inner] = program_element(k); }
+void store(uint k) { out_.values[(row_first + k * params.inner) / kWidth] = program_element(k); }
 void write_elements() { ROW_WRITE(store) }
 void write_row() {
-    if (ROW_LEADER) out_.values[row] = program_result();
+    if (ROW_LEADER) rows_out_.values[row] = program_result();
 }
 
 void main() {

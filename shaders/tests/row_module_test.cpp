@@ -21,10 +21,15 @@ namespace {
 
 constexpr std::size_t kHeader = 5;
 
-const std::vector<std::span<const std::uint32_t>>& libraries() {
-    static const std::vector<std::span<const std::uint32_t>> kAll{kernels::kRowProgramByGroup.spirv,
-                                                                  kernels::kRowProgramByInvocation.spirv,
-                                                                  kernels::kRowProgramByInvocationTexel.spirv};
+struct Library {
+    std::span<const std::uint32_t> spirv;
+    bool is_last = false;  ///< for rows along the last dimension
+};
+const std::vector<Library>& libraries() {
+    static const std::vector<Library> kAll{
+        {kernels::kRowProgramByGroup.spirv},      {kernels::kRowProgramByGroup.spirv, true},
+        {kernels::kRowProgramByInvocation.spirv}, {kernels::kRowProgramByInvocationTexel.spirv, true},
+        {kernels::kRowProgramQuads.spirv, true},  {kernels::kRowProgramQuadsTexel.spirv, true}};
     return kAll;
 }
 
@@ -45,11 +50,12 @@ RowCode::Step step(std::string function, std::vector<std::uint32_t> operands) {
 }
 
 /// Three inputs, one of which varies along the row and two that do not: 0, 1, 2; one number: 3.
-RowCode with_steps(std::vector<RowCode::Step> steps) {
+RowCode with_steps(std::vector<RowCode::Step> steps, bool is_last = false) {
     return {.runs = {{{false, false}, true}, {{true, false}, false}},
             .inputs = {{{0}, true}, {{1}, false}, {{}, false}},
             .numbers = 1,
-            .steps = std::move(steps)};
+            .steps = std::move(steps),
+            .is_last = is_last};
 }
 
 void expect_exact(std::span<const std::uint32_t> module) {
@@ -62,9 +68,9 @@ void expect_exact(std::span<const std::uint32_t> module) {
 }
 
 TEST(row_module, every_reduction_in_every_place_is_exact) {
-    for (const auto library : libraries()) {
+    for (const auto& [library, is_last] : libraries()) {
         for (const char* const reduction : {"sum", "max", "min", "argmax"}) {
-            RowCode code = with_steps({step("row_product", {0, 1}), step(reduction, {4})});
+            RowCode code = with_steps({step("row_product", {0, 1}), step(reduction, {4})}, is_last);
             for (std::uint32_t place = 0; place < abi::row_program::kMostReductions; ++place) {
                 const auto module = make_row_module(library, code);
                 ASSERT_TRUE(module.has_value()) << module.error().message;
@@ -79,8 +85,9 @@ TEST(row_module, every_reduction_in_every_place_is_exact) {
 }
 
 TEST(row_module, only_what_is_used_is_in_it) {
-    for (const auto library : libraries()) {
-        const auto of_rows = make_row_module(library, with_steps({step("sum", {0}), step("elementwise_add", {4, 2})}));
+    for (const auto& [library, is_last] : libraries()) {
+        const auto of_rows =
+            make_row_module(library, with_steps({step("sum", {0}), step("elementwise_add", {4, 2})}, is_last));
         ASSERT_TRUE(of_rows.has_value()) << of_rows.error().message;
         const std::vector<std::string> functions = functions_of(*of_rows);
         EXPECT_THAT(functions,
@@ -88,7 +95,8 @@ TEST(row_module, only_what_is_used_is_in_it) {
         for (const char* const other : {"row_max_0", "row_sum_1", "program_term_1", "write_elements", "elementwise_exp",
                                         "row_product", "program_element"})
             EXPECT_THAT(functions, ::testing::Not(::testing::Contains(std::string(other))));
-        const auto of_elements = make_row_module(library, with_steps({step("max", {0}), step("row_total", {0, 4})}));
+        const auto of_elements =
+            make_row_module(library, with_steps({step("max", {0}), step("row_total", {0, 4})}, is_last));
         ASSERT_TRUE(of_elements.has_value()) << of_elements.error().message;
         EXPECT_THAT(functions_of(*of_elements), ::testing::IsSupersetOf({"write_elements", "program_element"}));
         EXPECT_THAT(functions_of(*of_elements), ::testing::Not(::testing::Contains(std::string("write_row"))));
@@ -106,7 +114,7 @@ TEST(row_module, what_it_cannot_be_made_of_is_refused) {
         const auto made = make_row_module(library, code);
         return made ? std::string("made") : made.error().message;
     };
-    const std::span<const std::uint32_t> library = libraries()[0];
+    const std::span<const std::uint32_t> library = libraries()[0].spirv;
     const RowCode sum = with_steps({step("sum", {0})});
     EXPECT_EQ(message(library, sum), "made");
     EXPECT_THAT(message(library, with_steps({step("elementwise_add", {0, 1})})), ::testing::HasSubstr("0 reductions"));
@@ -115,6 +123,7 @@ TEST(row_module, what_it_cannot_be_made_of_is_refused) {
                 ::testing::HasSubstr("'no_such' with 1 operands"));
     EXPECT_THAT(message(library, with_steps({step("sum", {0}), step("elementwise_add", {4})})),
                 ::testing::HasSubstr("'elementwise_add' with 1 operands"));
+    EXPECT_THAT(message(kernels::kRowProgramQuads.spirv, sum), ::testing::HasSubstr("only along the last dimension"));
     EXPECT_THAT(message({}, sum), ::testing::HasSubstr("no SPIR-V"));
     EXPECT_THAT(message(kernels::kElementwise.spirv, sum), ::testing::HasSubstr("lacks a part"));
     EXPECT_NE(message(library.first(library.size() / 2), sum), "made");

@@ -199,6 +199,8 @@ constexpr auto kRowProgramCases = std::to_array<RowProgramCase>({
     {"extents=2-1021 row=1 inputs=3,3,3 steps=sum:0,sum:1,sum:2,max:0,add:3:4,add:5:6,subtract:7:8,multiply:9:0"},
     {"extents=2-4099 row=1 inputs=3,2 steps=multiply:0:1,absolute:2,sum:3"},
     {"extents=2-40 row=1 inputs=3,3 steps=subtract:0:1,sum:2,multiply:3:2", RowInputs::Tiny},
+    {"extents=33-4 row=1 inputs=3,2,1,0 steps=multiply:0:1,add:4:2,max:5,subtract:5:6,multiply:7:3"},
+    {"extents=3-2-60 row=2 inputs=7,5 steps=multiply:0:1,sum:2"},
 });
 
 RowProgramDesc program_of(std::string_view text) {

@@ -53,6 +53,13 @@ ViewShape preconditioned_view(const NaturalGradientDesc& desc) {
     return {.extents = {{"blocks", desc.blocks}, {"n", desc.n}}, .used = desc.has_preconditioned};
 }
 
+std::vector<Knob<RowConfig>> natural_gradient_knobs(const DeviceInfo& /*info*/, const NaturalGradientDesc& /*desc*/) {
+    return row_knobs(false);
+}
+Result<void> natural_gradient_legal(const DeviceInfo& /*info*/, const NaturalGradientDesc& /*desc*/,
+                                    const RowConfig& config) {
+    return check_row_config(config);
+}
 RowConfig natural_gradient_heuristic(const DeviceInfo& info, const NaturalGradientDesc& desc) {
     // Of the product; to take the mean off there is a row per block.
     return heuristic_row_config(info, std::uint64_t{desc.blocks} * desc.n, desc.n);
@@ -144,8 +151,8 @@ const Operation<NaturalGradientDesc>& operation_of<NaturalGradientDesc>() {
                   {"gradient", ViewRole::Input, &Views::gradient, &gradient_view},
                   {"step", ViewRole::Output, &Views::step, &gradient_view},
                   {"preconditioned", ViewRole::Output, &Views::preconditioned, &preconditioned_view}},
-        .knobs = &row_knobs<Desc>,
-        .legal = &legal_rows<Desc>,
+        .knobs = &natural_gradient_knobs,
+        .legal = &natural_gradient_legal,
         .heuristic = &natural_gradient_heuristic,
         .blocks = {.count = &Desc::blocks},
         .scratch_in_pieces = true,

@@ -55,26 +55,15 @@ RowConfig heuristic_row_config(const DeviceInfo& info, std::uint64_t rows, std::
     return config;
 }
 
-Result<void> check_texel_input(const DeviceInfo& info, std::uint64_t elements, const RowConfig& config) {
-    if (config.texel_input == 0) return {};
-    if (config.row_per_invocation == 0) return bad_input("texel_input is 1; with row_per_invocation 0 it must be 0.");
-    if (elements <= info.limits.max_texel_buffer_elements) return {};
-    return bad_input("texel_input is 1; the input has {} elements, and a texel buffer of this device {}.", elements,
-                     info.limits.max_texel_buffer_elements);
-}
-
-RowConfig with_texels(const DeviceInfo& info, std::uint64_t elements, const RowConfig& config) {
-    RowConfig texels = config;
-    texels.texel_input = 1;
-    return streams_texels(info) && check_texel_input(info, elements, texels) ? texels : config;
-}
-
-std::vector<Knob<RowConfig>> row_knobs(bool reads_texels) {
+std::vector<Knob<RowConfig>> row_knobs(bool of_programs) {
+    const auto allowed = [&](std::uint32_t fallback, std::uint32_t other) {
+        return of_programs ? std::vector{fallback, other} : std::vector{fallback};
+    };
     return {{"row_per_invocation", &RowConfig::row_per_invocation, {0, 1}},
             {"rows_per_workgroup", &RowConfig::rows_per_workgroup, {1, 2, 4, 8, 16, 32, 64, 128, 256}},
             {"lanes_per_row", &RowConfig::lanes_per_row, {32, 64, 128, 256}},
-            {"texel_input", &RowConfig::texel_input,
-             reads_texels ? std::vector<std::uint32_t>{0, 1} : std::vector<std::uint32_t>{0}}};
+            {"texel_input", &RowConfig::texel_input, allowed(0, 1)},
+            {"elements_per_load", &RowConfig::elements_per_load, allowed(1, 4)}};
 }
 
 Result<void> check_row_loops(const Device& device, const char* plan, std::uint32_t columns, const RowPasses& passes,

@@ -17,8 +17,8 @@
 
 namespace yolk {
 
-/// The same for every shape and device. `reads_texels`: the input may be a texel buffer.
-[[nodiscard]] std::vector<Knob<RowConfig>> row_knobs(bool reads_texels);
+/// The same for every shape and device. `of_programs`: with those that only programs of rows have.
+[[nodiscard]] std::vector<Knob<RowConfig>> row_knobs(bool of_programs);
 /// rows_per_workgroup of more than 8 is for a row per invocation, lanes_per_row of more than 32 for rows that are
 /// shared.
 [[nodiscard]] Result<void> check_row_config(const RowConfig& config);
@@ -28,49 +28,6 @@ namespace yolk {
 /// rows, of which there are many, share a workgroup or are an invocation's.
 [[nodiscard]] RowConfig heuristic_row_config(const DeviceInfo& info, std::uint64_t rows,
                                              std::uint32_t columns) noexcept;
-/// An error if the configuration wants a texel buffer, and the device's do not hold the input's elements.
-[[nodiscard]] Result<void> check_texel_input(const DeviceInfo& info, std::uint64_t elements, const RowConfig& config);
-
-/// The same with its input as a texel buffer, where that is faster and the device's hold it.
-[[nodiscard]] RowConfig with_texels(const DeviceInfo& info, std::uint64_t elements, const RowConfig& config);
-
-/// natural_gradient reads matrices, and has no such variant.
-template <class Desc>
-inline constexpr bool kReadsTexels = requires(const Desc& desc) {
-    desc.columns;
-};
-
-/// Knobs, legality and heuristic of an operation on rows of `desc.columns`.
-template <class Desc>
-std::vector<Knob<RowConfig>> row_knobs(const DeviceInfo& /*info*/, const Desc& /*desc*/) {
-    return row_knobs(kReadsTexels<Desc>);
-}
-template <class Desc>
-std::uint64_t rows_of(const Desc& desc) noexcept {
-    if constexpr (requires { desc.outer; }) {
-        return std::uint64_t{desc.outer} * desc.inner;
-    } else {
-        return std::uint64_t{desc.members} * desc.rows;
-    }
-}
-template <class Desc>
-Result<void> legal_rows(const DeviceInfo& info, const Desc& desc, const RowConfig& config) {
-    if constexpr (kReadsTexels<Desc>) YOLK_TRY_VOID(check_texel_input(info, rows_of(desc) * desc.columns, config));
-    return check_row_config(config);
-}
-template <class Desc>
-RowConfig heuristic_rows(const DeviceInfo& info, const Desc& desc) {
-    const RowConfig config = heuristic_row_config(info, rows_of(desc), desc.columns);
-    return with_texels(info, rows_of(desc) * desc.columns, config);
-}
-/// Chooses among the three kernels of an operation.
-template <class Kernel>
-const Kernel& row_kernel(const RowConfig& config, const Kernel& by_group, const Kernel& by_invocation,
-                         const Kernel& by_invocation_texel) noexcept {
-    if (config.row_per_invocation == 0) return by_group;
-    return config.texel_input != 0 ? by_invocation_texel : by_invocation;
-}
-
 [[nodiscard]] constexpr std::uint32_t row_workgroup_size(const RowConfig& config) noexcept {
     return config.row_per_invocation != 0 ? config.rows_per_workgroup
                                           : config.rows_per_workgroup * config.lanes_per_row;

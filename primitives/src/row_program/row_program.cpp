@@ -21,6 +21,7 @@ namespace {
 
 namespace abi_rp = abi::row_program;
 
+constexpr std::uint32_t kQuadElements = 4;
 /// What kernels divide by multiplication (space_layout.hpp).
 constexpr std::uint64_t kMostElements = std::uint64_t{1} << 30;
 
@@ -140,21 +141,24 @@ bool is_empty_row_program(const RowProgramDesc& desc) {
     return std::ranges::find(desc.extents, 0U) != desc.extents.end();
 }
 
-std::vector<Knob<RowConfig>> knobs_of_rows(const DeviceInfo& /*info*/, const RowProgramDesc& /*desc*/) {
-    return row_knobs(true);
-}
-std::uint64_t most_texels(const RowProgramDesc& desc) {
+/// The texels that the largest input takes. One that does not vary along the row has a word in each.
+std::uint64_t most_texels(const RowProgramDesc& desc, std::uint32_t width) {
     std::uint64_t most = 0;
-    for (const std::uint32_t input : desc.inputs) most = std::max(most, input_elements(desc.extents, input));
+    for (const std::uint32_t input : desc.inputs)
+        most = std::max(most, input_elements(desc.extents, input) / (varies(desc, input) ? width : 1));
     return most;
 }
-Result<void> legal_row_program(const DeviceInfo& info, const RowProgramDesc& desc, const RowConfig& config) {
-    YOLK_TRY_VOID(check_texel_input(info, most_texels(desc), config));
-    return check_row_config(config);
+/// Whether rows have a multiple of four elements, side by side.
+bool may_take_quads(const RowProgramDesc& desc) {
+    return inner_of(desc) == 1 && columns_of_program(desc) % kQuadElements == 0;
 }
-RowConfig heuristic_row_program(const DeviceInfo& info, const RowProgramDesc& desc) {
-    return with_texels(info, most_texels(desc),
-                       heuristic_row_config(info, rows_of_program(desc), columns_of_program(desc)));
+
+const Kernel<abi_rp::Params>& library_of(const RowConfig& config) {
+    if (config.row_per_invocation == 0) return kernels::kRowProgramByGroup;
+    const bool are_texels = config.texel_input != 0;
+    if (config.elements_per_load == kQuadElements)
+        return are_texels ? kernels::kRowProgramQuadsTexel : kernels::kRowProgramQuads;
+    return are_texels ? kernels::kRowProgramByInvocationTexel : kernels::kRowProgramByInvocation;
 }
 
 /// How often a kernel goes over its row.
@@ -187,16 +191,44 @@ Result<RowProgramDispatch> bind(const Device& device, const RowProgramDesc& desc
 
 }  // namespace
 
+Result<void> check_row_program_config(const DeviceInfo& info, const RowProgramDesc& desc, const RowConfig& config) {
+    if (config.texel_input != 0 && config.row_per_invocation == 0)
+        return bad_input("texel_input is 1; with row_per_invocation 0 it must be 0.");
+    if (config.elements_per_load != 1 && config.row_per_invocation == 0)
+        return bad_input("elements_per_load is 4; with row_per_invocation 0 it must be 1.");
+    if (config.elements_per_load != 1 && !may_take_quads(desc))
+        return bad_input(
+            "elements_per_load is 4; it must be 1 for rows of {} elements, of which each lies {} behind the last.",
+            columns_of_program(desc), inner_of(desc));
+    const std::uint64_t texels = config.texel_input == 0 ? 0 : most_texels(desc, config.elements_per_load);
+    if (texels > info.limits.max_texel_buffer_elements)
+        return bad_input("texel_input is 1; an input has {} texels, and a texel buffer of this device {}.", texels,
+                         info.limits.max_texel_buffer_elements);
+    return check_row_config(config);
+}
+
+RowConfig row_program_heuristic(const DeviceInfo& info, const RowProgramDesc& desc) {
+    RowConfig config = heuristic_row_config(info, rows_of_program(desc), columns_of_program(desc));
+    if (config.row_per_invocation == 0) return config;
+    if (may_take_quads(desc)) config.elements_per_load = kQuadElements;
+    const bool fits = most_texels(desc, config.elements_per_load) <= info.limits.max_texel_buffer_elements;
+    config.texel_input = streams_texels(info) && fits ? 1 : 0;
+    return config;
+}
+
 Result<PipelinesOf<RowProgramDesc>> build_row_program(const Device& device, const RowProgramDesc& desc,
                                                       const char* label) {
     const RowConfig& config = *desc.config;
     YOLK_TRY_VOID(check_row_loops(device, label, columns_of_program(desc), passes_of(desc), config));
-    Kernel<abi_rp::Params> kernel = row_kernel(config, kernels::kRowProgramByGroup, kernels::kRowProgramByInvocation,
-                                               kernels::kRowProgramByInvocationTexel);
+    Kernel<abi_rp::Params> kernel = library_of(config);
     YOLK_TRY(const ProgramModule spirv, (ProgramModules<RowCode, make_row_module>::get(kernel, code_of(desc))));
     kernel.spirv = *spirv;
     kernel.binding_count = static_cast<std::uint32_t>(desc.inputs.size()) + 1;
-    kernel.texel_mask = config.texel_input == 0 ? 0 : (1U << desc.inputs.size()) - 1;
+    kernel.texel_mask = kernel.texel4_mask = 0;
+    for (std::size_t i = 0; config.texel_input != 0 && i < desc.inputs.size(); ++i) {
+        const bool is_quad = config.elements_per_load == kQuadElements && varies(desc, desc.inputs[i]);
+        (is_quad ? kernel.texel4_mask : kernel.texel_mask) |= 1U << i;
+    }
     return device.pipeline(kernel, std::array{SpecConstant{abi_rp::kSpecWorkgroupSize, row_workgroup_size(config)},
                                               SpecConstant{abi_rp::kSpecRowLanes, config.lanes_per_row}});
 }
@@ -259,9 +291,9 @@ const Operation<RowProgramDesc>& operation_of<RowProgramDesc>() {
         .fields = {"row_program", row_program_fields()},
         .views = {{.name = "inputs", .role = ViewRole::Input, .list = &Views::inputs, .list_shapes = &input_views},
                   {.name = "out", .role = ViewRole::Output, .view = &Views::out, .shape = &out_view}},
-        .knobs = &knobs_of_rows,
-        .legal = &legal_row_program,
-        .heuristic = &heuristic_row_program,
+        .knobs = &knobs_by_program<Desc>,
+        .legal = &check_row_program_config,
+        .heuristic = &row_program_heuristic,
         .check = &check_row_program,
         .is_empty = &is_empty_row_program,
         .build = &build,

@@ -35,39 +35,11 @@ class ElementWriter : private ModuleWriter {
     [[nodiscard]] bool is_word(std::size_t value) const {
         return value >= code_.inputs.size() || is_single(code_.inputs[value]);
     }
-    /// A pointer to a buffer of words; the library of quads has none.
-    std::uint32_t single_buffer() {
-        if (single_ != 0) return single_;
-        const std::uint32_t array = next_id(), block = next_id();
-        const std::uint32_t storage = spv::StorageClassStorageBuffer;
-        single_ = next_id();
-        word_in_buffer_ = next_id();
-        append_instruction(annotations(), spv::OpDecorate,
-                           std::array{array, std::uint32_t{spv::DecorationArrayStride}, 4U});
-        append_instruction(annotations(), spv::OpDecorate, std::array{block, std::uint32_t{spv::DecorationBlock}});
-        append_instruction(annotations(), spv::OpMemberDecorate,
-                           std::array{block, 0U, std::uint32_t{spv::DecorationOffset}, 0U});
-        append_instruction(annotations(), spv::OpMemberDecorate,
-                           std::array{block, 0U, std::uint32_t{spv::DecorationNonWritable}});
-        append_instruction(globals(), spv::OpTypeRuntimeArray, std::array{array, ids().word});
-        append_instruction(globals(), spv::OpTypeStruct, std::array{block, array});
-        append_instruction(globals(), spv::OpTypePointer, std::array{single_, storage, block});
-        append_instruction(globals(), spv::OpTypePointer, std::array{word_in_buffer_, storage, ids().word});
-        return single_;
-    }
     /// A word, or of quads four, unless one is repeated.
     Result<std::uint32_t> load(std::size_t number) {
         YOLK_TRY(const std::uint32_t place, joined_place(code_.inputs[number].runs, runs_));
         const bool is_word = is_single(code_.inputs[number]);
-        if (ids().is_texels()) return fetch(input(number), is_word ? place : item(place), is_word || !ids().is_quads());
-        const std::uint32_t at =
-            operation(spv::OpAccessChain, {input(number), constant(0), is_word ? place : item(place)},
-                      is_word ? word_in_buffer_ : ids().item_in_buffer);
-        return operation(spv::OpLoad, {at}, is_word ? ids().word : ids().item);
-    }
-    /// The item that begins with this element.
-    std::uint32_t item(std::uint32_t element) {
-        return ids().is_quads() ? operation(spv::OpShiftRightLogical, {element, constant(2)}) : element;
+        return loaded(number, is_word ? place : item(place), is_word);
     }
     /// The steps on words, in order.
     Result<std::uint32_t> write_steps(ModuleWords values) {
@@ -149,7 +121,6 @@ class ElementWriter : private ModuleWriter {
 
     const ElementCode& code_;
     ModuleWords runs_;
-    std::uint32_t single_ = 0, word_in_buffer_ = 0;
 };
 
 }  // namespace

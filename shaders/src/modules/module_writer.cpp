@@ -82,6 +82,24 @@ void ModuleWriter::add_input(std::optional<std::uint32_t> pointer) {
                        std::array{pointer.value_or(ids_.in_pointer), inputs_.back(), storage});
 }
 
+std::uint32_t ModuleWriter::single_buffer() {
+    if (single_ != 0) return single_;
+    const std::uint32_t array = next_++, block = next_++;
+    const std::uint32_t storage = spv::StorageClassStorageBuffer;
+    single_ = next_++;
+    word_in_single_ = next_++;
+    append_instruction(annotations_, spv::OpDecorate, std::array{array, std::uint32_t{spv::DecorationArrayStride}, 4U});
+    append_instruction(annotations_, spv::OpDecorate, std::array{block, std::uint32_t{spv::DecorationBlock}});
+    append_instruction(annotations_, spv::OpMemberDecorate,
+                       std::array{block, 0U, std::uint32_t{spv::DecorationOffset}, 0U});
+    append_instruction(annotations_, spv::OpMemberDecorate,
+                       std::array{block, 0U, std::uint32_t{spv::DecorationNonWritable}});
+    append_instruction(globals_, spv::OpTypeRuntimeArray, std::array{array, ids_.word});
+    append_instruction(globals_, spv::OpTypeStruct, std::array{block, array});
+    append_instruction(globals_, spv::OpTypePointer, std::array{single_, storage, block});
+    append_instruction(globals_, spv::OpTypePointer, std::array{word_in_single_, storage, ids_.word});
+    return single_;
+}
 std::uint32_t ModuleWriter::add_private() {
     const std::uint32_t storage = spv::StorageClassPrivate;
     privates_.push_back(next_++);
@@ -184,6 +202,19 @@ Result<std::uint32_t> ModuleWriter::joined_place(std::span<const std::uint32_t> 
     return place == 0 ? constant(0) : place;
 }
 
+std::uint32_t ModuleWriter::item(std::uint32_t element) {
+    return ids_.is_quads() ? operation(spv::OpShiftRightLogical, {element, constant(2)}) : element;
+}
+
+std::uint32_t ModuleWriter::loaded(std::size_t number, std::uint32_t place, bool is_word) {
+    if (ids_.is_texels()) return fetch(input(number), place, is_word || !ids_.is_quads());
+    const bool is_single = is_word && ids_.is_quads();
+    const std::uint32_t at = operation(spv::OpAccessChain, {input(number), constant(0), place},
+                                       is_single ? word_in_single_ : ids_.item_in_buffer);
+    return operation(spv::OpLoad, {at}, is_single ? ids_.word : ids_.item);
+}
+
+/// The words of a texel, or the first of them.
 std::uint32_t ModuleWriter::fetch(std::uint32_t buffer, std::uint32_t texel, bool is_word) {
     const std::uint32_t image = operation(spv::OpImage, {operation(spv::OpLoad, {buffer}, ids_.sampled)}, ids_.image);
     const std::uint32_t four = operation(spv::OpImageFetch, {image, texel}, ids_.four_numbers);
@@ -226,7 +257,7 @@ std::set<std::uint32_t> ModuleWriter::left_out(const std::set<std::uint32_t>& ke
 void ModuleWriter::add_to_preamble(ModuleWords words, const std::set<std::uint32_t>& gone, ModuleWords& to) const {
     const std::uint32_t op = words[0] & spv::OpCodeMask;
     if ((op == spv::OpName || op == spv::OpDecorate) && (gone.contains(words[1]) || words[1] == ids_.in)) return;
-    if (op == spv::OpDecorate && words[1] == ids_.out && words[2] == spv::DecorationBinding)
+    if (op == spv::OpDecorate && words[2] == spv::DecorationBinding)
         words[3] = static_cast<std::uint32_t>(inputs_.size());
     if (op == spv::OpEntryPoint) {
         words.erase(std::find(words.begin() + 4, words.end(), ids_.in));  // behind model, id and name

@@ -60,9 +60,10 @@ class ModuleWriter {
 
     /// `pointer`: its type, in place of the library's.
     void add_input(std::optional<std::uint32_t> pointer = {});
+    /// A pointer to a buffer of words; the libraries of quads have none.
+    std::uint32_t single_buffer();
     /// A word that each invocation has for itself.
     [[nodiscard]] std::uint32_t add_private();
-    ModuleWords& annotations() { return annotations_; }
     ModuleWords& globals() { return globals_; }
     std::uint32_t constant(std::uint32_t value);
 
@@ -85,8 +86,10 @@ class ModuleWriter {
     Result<ModuleWords> run_places(std::span<const ElementCode::Run> runs, std::uint32_t element);
     /// Of an input that keeps these runs, from what there is for each run: its place, or what its place grows by.
     Result<std::uint32_t> joined_place(std::span<const std::uint32_t> runs, const ModuleWords& places);
-    /// Of a texel buffer: the words of one of its texels, or the first of them.
-    std::uint32_t fetch(std::uint32_t buffer, std::uint32_t texel, bool is_word);
+    /// The item that begins with this element.
+    std::uint32_t item(std::uint32_t element);
+    /// Of an input: an item, or a word where `is_word`, of a buffer of words (single_buffer) or a texel.
+    std::uint32_t loaded(std::size_t number, std::uint32_t place, bool is_word);
     void branch(std::uint32_t to);
     void label(std::uint32_t id);
 
@@ -98,6 +101,7 @@ class ModuleWriter {
         std::array<std::uint32_t, kMostOperands> arguments{};
     };
 
+    std::uint32_t fetch(std::uint32_t buffer, std::uint32_t texel, bool is_word);
     [[nodiscard]] ModuleWords with_body(const ModuleWords& old, const Body& body) const;
     [[nodiscard]] std::set<std::uint32_t> left_out(const std::set<std::uint32_t>& kept) const;
     void add_to_preamble(ModuleWords words, const std::set<std::uint32_t>& gone, ModuleWords& to) const;
@@ -110,6 +114,7 @@ class ModuleWriter {
     std::map<std::uint32_t, Body> bodies_;  // by function
     std::uint32_t function_ = 0;            // whose body is written
     std::map<std::uint32_t, std::uint32_t> constants_;
+    std::uint32_t single_ = 0, word_in_single_ = 0;
 };
 
 }  // namespace yolk

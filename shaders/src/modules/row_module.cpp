@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <spirv/unified1/spirv.hpp>
 #include <utility>
 
@@ -27,7 +28,10 @@ class RowWriter : private ModuleWriter {
     }
 
     [[nodiscard]] Result<ModuleWords> write() {
-        for (std::size_t i = 0; i < code_.inputs.size(); ++i) add_input();
+        for (const RowCode::Input& input : code_.inputs) {
+            const bool has_own_type = ids().is_quads() && !input.varies && !ids().is_texels();
+            add_input(has_own_type ? std::optional(single_buffer()) : std::nullopt);
+        }
         YOLK_TRY_VOID(write_begin());
         std::uint32_t reduction = 0;
         for (std::size_t s = 0; s < code_.steps.size(); ++s) {
@@ -61,11 +65,12 @@ class RowWriter : private ModuleWriter {
             code_.is_last ? k : operation(spv::OpIMul, {k, operation(spv::OpLoad, {stride_of_.at(number)})});
         return operation(spv::OpIAdd, {base, along});
     }
-    std::uint32_t load(std::size_t number, std::uint32_t place) {
-        if (ids().is_texels()) return fetch(input(number), place, true);
-        const std::uint32_t at =
-            operation(spv::OpAccessChain, {input(number), constant(0), place}, ids().item_in_buffer);
-        return operation(spv::OpLoad, {at});
+    /// Of an input that varies: one word, of quads the component at hand.
+    std::uint32_t load_element(std::size_t number) {
+        const std::uint32_t base = operation(spv::OpLoad, {kept_.at(number)});
+        if (!ids().is_quads()) return loaded(number, place_in_row(base, number), true);
+        if (!quads_.contains(number)) quads_[number] = loaded(number, item(place_in_row(base, number)), false);
+        return operation(spv::OpCompositeExtract, {quads_[number], component_});
     }
     /// Kept for all of the row.
     void keep(std::size_t value, std::uint32_t word) {
@@ -81,8 +86,7 @@ class RowWriter : private ModuleWriter {
         if (const auto kept = kept_.find(number); kept != kept_.end() && number >= first_number()) {
             word = operation(spv::OpLoad, {kept->second});
         } else if (number < first_number()) {
-            const std::uint32_t base = operation(spv::OpLoad, {kept_.at(number)});
-            word = varies_[number] ? load(number, place_in_row(base, number)) : base;
+            word = varies_[number] ? load_element(number) : operation(spv::OpLoad, {kept_.at(number)});
         } else if (number < first_step()) {
             YOLK_TRY(word, param("numbers", static_cast<std::uint32_t>(number - first_number())));
         } else {
@@ -100,6 +104,7 @@ class RowWriter : private ModuleWriter {
     void begin(const std::string& function) {
         begin_body(parts().named(function));
         made_.clear();
+        quads_.clear();
     }
     /// Steps of one value a row that can be made once so many reductions are done, and not before.
     Result<void> write_row_steps(std::uint32_t stage) {
@@ -128,7 +133,7 @@ class RowWriter : private ModuleWriter {
         }
         for (std::size_t i = 0; i < code_.inputs.size(); ++i) {
             YOLK_TRY(const std::uint32_t place, joined_place(code_.inputs[i].runs, places));
-            keep(i, varies_[i] ? place : load(i, place));
+            keep(i, varies_[i] ? place : loaded(i, place, true));
             if (!varies_[i] || code_.is_last) continue;
             YOLK_TRY(const std::uint32_t stride, joined_place(code_.inputs[i].runs, strides));
             stride_of_[i] = add_private();
@@ -144,8 +149,18 @@ class RowWriter : private ModuleWriter {
     Result<void> write_value(const std::string& function, std::size_t number) {
         begin(function);
         if (function != "program_result") k_ = operation(spv::OpLoad, {parameter()});
-        YOLK_TRY(const std::uint32_t word, value(number));
-        instruction(spv::OpReturnValue, {word});
+        ModuleWords words;
+        for (component_ = 0; component_ < (ids().is_quads() && function != "program_result" ? kQuadWords : 1);
+             ++component_) {
+            std::erase_if(made_, [&](const auto& made) { return varies_[made.first]; });
+            YOLK_TRY(const std::uint32_t word, value(number));
+            words.push_back(word);
+        }
+        const std::uint32_t result =
+            words.size() == 1
+                ? words[0]
+                : operation(spv::OpCompositeConstruct, {words[0], words[1], words[2], words[3]}, ids().item);
+        instruction(spv::OpReturnValue, {result});
         return {};
     }
 
@@ -166,6 +181,8 @@ class RowWriter : private ModuleWriter {
     std::map<std::size_t, std::uint32_t> kept_;       // variables, by value; of an input that varies its beginning
     std::map<std::size_t, std::uint32_t> stride_of_;  // variables, by input
     std::map<std::size_t, std::uint32_t> made_;       // in the body at hand, by value
+    std::map<std::size_t, std::uint32_t> quads_;      // likewise, of inputs that vary
+    std::uint32_t component_ = 0;                     // of a quad, which one is made
     std::uint32_t k_ = 0;                             // which element of the row
 };
 
@@ -188,6 +205,8 @@ Result<std::vector<std::uint32_t>> make_row_module(std::span<const std::uint32_t
     if (!ids.complete() || !can_replace(parts, kReplaced))
         return bad_input("The module that programs of rows are made of lacks a part.");
     const auto reductions = std::ranges::count(code.steps, true, &RowCode::Step::is_reduction);
+    if (ids.is_quads() && !code.is_last)
+        return bad_input("A program of rows takes four elements at once only along the last dimension.");
     if (code.inputs.empty() || reductions < 1 || reductions > abi::row_program::kMostReductions)
         return bad_input(
             "A program of rows has {} inputs and {} reductions; at least one of each is needed, at most {} "

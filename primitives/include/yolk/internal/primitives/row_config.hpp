@@ -15,7 +15,9 @@ struct RowConfig {
     std::uint32_t rows_per_workgroup = 2;  ///< 1, 2, 4, 8; with row_per_invocation also 16, 32, 64, 128, 256
     /// How many share a row: 32, 64, 128, 256, in workgroups of at most 256; 32 with row_per_invocation.
     std::uint32_t lanes_per_row = 32;
-    std::uint32_t texel_input = 0;  ///< 1: the input is read as a texel buffer; with row_per_invocation
+    std::uint32_t texel_input = 0;  ///< 1: inputs are read as texel buffers; with row_per_invocation
+    /// 4: of a row of a multiple of 4 elements that lie side by side, four at once; with row_per_invocation
+    std::uint32_t elements_per_load = 1;
 };
 
 /// What to take where nothing was measured: rows shared by 32 on GPUs, a row per invocation on CPU drivers.

@@ -43,8 +43,9 @@ struct RowCode {
 /// By value: whether it varies along the row.
 [[nodiscard]] std::vector<bool> varies_along_row(const RowCode& code);
 
-/// `library`: row_program_by_group, _by_invocation or _by_invocation_texel. Error (BadInput): the library
-/// lacks a function or a name; no reduction, or too many.
+/// `library`: row_program_by_group, _by_invocation or _by_invocation_texel, or for rows along the last dimension
+/// row_program_quads or _quads_texel, where inputs that vary are vectors of four. Error (BadInput): the library lacks a
+/// function or a name; no reduction, or too many.
 [[nodiscard]] Result<std::vector<std::uint32_t>> make_row_module(std::span<const std::uint32_t> library,
                                                                  const RowCode& code);
 
