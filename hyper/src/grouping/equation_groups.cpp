@@ -35,6 +35,8 @@ class GroupFinder {
         while (question_.joined && join()) {}
         std::vector<EquationGroup> found;
         for (std::vector<std::size_t>& group : groups_) {
+            // No kernel ends with a renaming, which only led to another group.
+            while (!group.empty() && part(group.back()) == Part::Renaming) group.pop_back();
             if (is_kept(group) && draft_of(question_.of, group)) found.push_back({.equations = std::move(group)});
         }
         return found;
@@ -42,12 +44,13 @@ class GroupFinder {
 
    private:
     [[nodiscard]] const Graph& graph() const { return question_.of.graph; }
+    [[nodiscard]] Part part(std::size_t i) const { return part_of(graph().equations[i]); }
     [[nodiscard]] bool takes_part(std::size_t i) const {
         const Equation& equation = graph().equations[i];
         if (question_.of.placed.equations[i].placement != Placement::Device) return false;
         if (question_.fused[i].result || question_.fused[i].is_absorbed) return false;
         const bool gives_words = question_.of.placed.variables[equation.results[0].value].words;
-        return part_of(equation) != Part::None && (!gives_words || rule_of(equation.operation) == &kArgmax);
+        return part(i) != Part::None && (!gives_words || rule_of(equation.operation) == &kArgmax);
     }
     /// From the last group to the first: whether any went with another.
     bool join() {
@@ -70,10 +73,7 @@ class GroupFinder {
     }
     bool go_together(std::size_t g, std::size_t reader) {
         std::vector<std::size_t>&first = groups_[g], &second = groups_[reader];
-        // A renaming is none of a kernel's steps: no kernel ends with one.
-        if (question_.places[first.back()] != question_.places[second.back()] ||
-            part_of(graph().equations[second.back()]) == Part::Renaming)
-            return false;
+        if (question_.places[first.back()] != question_.places[second.back()]) return false;
         std::vector<std::size_t> both;
         std::ranges::merge(first, second, std::back_inserter(both));
         if (!draft_of(question_.of, both)) return false;
@@ -84,9 +84,9 @@ class GroupFinder {
     }
     /// Elementwise equations, or several of which some work along rows; what does alone has a kernel of its own.
     [[nodiscard]] bool is_kept(const std::vector<std::size_t>& group) const {
-        const auto is_step = [&](std::size_t i) { return part_of(graph().equations[i]) != Part::Renaming; };
+        const auto is_step = [&](std::size_t i) { return part(i) != Part::Renaming; };
         const auto steps = std::ranges::count_if(group, is_step);
-        return steps > 1 || (steps == 1 && part_of(graph().equations[group.back()]) == Part::Element);
+        return steps > 1 || (steps == 1 && part(group.back()) == Part::Element);
     }
 
     const GroupQuestion& question_;
