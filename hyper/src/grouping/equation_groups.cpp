@@ -48,9 +48,9 @@ class GroupFinder {
     [[nodiscard]] bool takes_part(std::size_t i) const {
         const Equation& equation = graph().equations[i];
         if (question_.of.placed.equations[i].placement != Placement::Device) return false;
-        if (question_.fused[i].result || question_.fused[i].is_absorbed) return false;
+        if (question_.fused[i].result || question_.fused[i].is_absorbed || part(i) == Part::None) return false;
         const bool gives_words = question_.of.placed.variables[equation.results[0].value].words;
-        return part(i) != Part::None && (!gives_words || rule_of(equation.operation) == &kArgmax);
+        return !gives_words || rule_of(equation.operation) == &kArgmax;
     }
     /// From the last group to the first: whether any went with another.
     bool join() {
