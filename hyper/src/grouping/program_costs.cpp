@@ -12,8 +12,9 @@ constexpr std::uint64_t kMostElementCost = 1024;
 
 /// How often drivers compile what a reduction takes, and what is stored (shaders/lib/rows.glsl writes its chains out).
 constexpr std::uint64_t kCopiesOfTerm = 32, kCopiesOfResult = 8;
-/// The highest cost_of() a program of rows, times these. Softmax with a factor and a choice before it has 4,400, its
-/// logarithm that is weighted and summed 4,100, a layer norm's derivative 2,200.
+/// The highest cost_of() a program of rows, times these. Softmax with a factor and a choice before it has 3,900, its
+/// logarithm that is weighted and summed 3,300, a layer norm's derivative 1,700; three functions that are summed have
+/// more.
 constexpr std::uint64_t kMostRowCost = 6144;
 /// A step of such a cost_of(), an exponential or a quotient, takes longer than to store its result and load it again.
 constexpr std::uint64_t kDearStep = 64;
