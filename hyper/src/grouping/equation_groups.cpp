@@ -2,6 +2,7 @@
 #include "equation_groups.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <type_traits>
@@ -115,7 +116,9 @@ void emit_group(Emitter& emitter, const PlacedExamples& examples, const Equation
             emitter.step(std::move(reads), {out}, 0, bind_operation(desc, [](std::span<const BufferView> views) {
                              return typename Desc::Views{.inputs = views.first(views.size() - 1), .out = views.back()};
                          }));
-            emitter.note_program(std::move(desc));
+            std::uint64_t elements = 1;
+            for (const std::uint32_t extent : desc.extents) elements *= extent;
+            emitter.note_program(std::move(desc), elements);
         },
         draft.desc);
 }

@@ -2,6 +2,7 @@
 // What lowering rules write to: steps over buffers that are placed in one arena when all of them are known.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -167,7 +168,7 @@ struct Layout {
     std::uint64_t arena_bytes = 0;
     std::uint64_t staging_bytes = 0;
     std::uint64_t readback_bytes = 0;
-    std::uint64_t largest_bytes = 0;  ///< of one buffer
+    std::uint64_t largest_bytes = 0;  ///< of one buffer, or of one that had all elements of a program's space
     BufferRef means{};                ///< fp32 [members], of outputs; nowhere: outputs are downloaded
     std::uint64_t means_readback = 0;
     std::vector<ProgramDesc> programs{};
@@ -271,7 +272,11 @@ class Emitter {
     [[nodiscard]] BufferRef rearranged_copy(const BufferRef& from, bool own_examples, const Rearrangement& to,
                                             bool per_example);
     void step(std::vector<BufferRef> reads, std::vector<BufferRef> writes, std::uint64_t scratch_bytes, Bind bind);
-    void note_program(ProgramDesc desc) { layout_.programs.push_back(std::move(desc)); }
+    /// A space may have more elements than what is read and written: kernels count them as they do a buffer's.
+    void note_program(ProgramDesc desc, std::uint64_t elements) {
+        layout_.largest_bytes = std::max(layout_.largest_bytes, kElementBytes * elements);
+        layout_.programs.push_back(std::move(desc));
+    }
 
    private:
     [[nodiscard]] const ExampleGroup& group() const { return inputs_.groups[group_]; }
