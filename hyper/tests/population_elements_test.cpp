@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise equations as one kernel: drawn graphs and their derivatives give the bits of kernels one by one, and
-// those of the host; what is read elsewhere is still written; what is too much for one kernel becomes several.
-// $YOLK_TEST_GRAPHS draws more.
+// Elementwise equations, and those along rows beside them, as one kernel: drawn graphs and their derivatives give the
+// bits of kernels one by one, and those of the host; what is read elsewhere is still written; what is too much for one
+// kernel becomes several. $YOLK_TEST_GRAPHS draws more.
 #include <gmock/gmock.h>
 
 #include "drawn_graphs.hpp"
@@ -14,14 +14,44 @@ namespace {
 
 constexpr std::uint32_t kElementExamples = 2;
 
-/// A graph of elementwise equations, with repeated operands, moves and sums between; the result is a tensor that
-/// depends on parameters.
+Attributes to_shape(std::vector<std::int64_t> shape) { return {{"shape", std::move(shape)}}; }
+
+/// Something along rows of `last` [2, 6], and elementwise equations with it.
+Atom drawn_rows(Sketch& s, GraphDraws& draws, const Atom& last, const Atom& other) {
+    static constexpr const char* kReductions[] = {"sum", "mean", "max", "min"};
+    static constexpr const char* kBinary[] = {"add", "subtract", "multiply", "divide"};
+    const auto binary = [&](const Atom& first, const Atom& second) {
+        return s.one(kBinary[draws.below(std::size(kBinary))], {first, second});
+    };
+    const std::int64_t dimension = draws.below(2);
+    const auto reduced = [&](const Atom& x, std::int64_t keep) {
+        return s.one(kReductions[draws.below(std::size(kReductions))], {x}, {{"dimension", dimension}, {"keep", keep}});
+    };
+    switch (draws.below(7)) {
+        case 0: return s.one("softmax", {last});
+        case 1: return s.one("log_softmax", {last});
+        case 2: return s.one("layer_norm", {last}, {{"epsilon", 1e-5}});
+        case 3: return s.one("rms_norm", {last}, {{"epsilon", 1e-3}});
+        case 4: {
+            const Atom of_rows = s.one("reshape", {s.one("tanh", {reduced(last, 0)})},
+                                       dimension == 0 ? to_shape({1, 6}) : to_shape({2, 1}));
+            return binary(s.one("broadcast_to", {of_rows}, to_shape({2, 6})), last);
+        }
+        case 5: {
+            const Atom cut = s.one("reshape", {last}, to_shape({4, 3}));
+            return s.one("reshape", {binary(cut, reduced(cut, 1))}, to_shape({2, 6}));
+        }
+        default: return binary(last, binary(reduced(last, 1), reduced(s.one("multiply", {last, other}), 1)));
+    }
+}
+
+/// A graph of elementwise equations, with repeated operands, moves and equations along rows between; the result is a
+/// tensor that depends on parameters.
 TracedExample drawn_graph(const ParameterSet& set, std::uint32_t seed, std::uint32_t example) {
     GraphDraws draws(seed);
     Sketch s(set);
-    const auto shaped = [](std::vector<std::int64_t> shape) { return Attributes{{"shape", std::move(shape)}}; };
     std::vector<Atom> known{s.parameter("v"),
-                            s.one("reshape", {s.parameter("w")}, shaped({2, 6})),
+                            s.one("reshape", {s.parameter("w")}, to_shape({2, 6})),
                             s.parameter("one"),
                             s.input("x", drawn_tensor({2, 6}, 500 + example)),
                             s.input("column", drawn_tensor({2, 1}, 600 + example)),
@@ -33,24 +63,27 @@ TracedExample drawn_graph(const ParameterSet& set, std::uint32_t seed, std::uint
     for (std::uint32_t step = 0, count = 3 + draws.below(9); step < count; ++step) {
         known.push_back(last);
         const Atom other = known[draws.below(static_cast<std::uint32_t>(known.size()))];
-        switch (draws.below(12)) {
+        switch (draws.below(14)) {
             case 0:
             case 1:
             case 2: last = s.one(kUnary[draws.below(std::size(kUnary))], {last}); break;
             case 3: last = s.one("where", {s.one("greater_than", {last, Value(0.25)}), last, other}); break;
             case 4: last = s.one("where", {other, last, known[5]}); break;
             case 5: last = s.one("stop_gradient", {last}); break;
-            case 6: last = s.one("add", {s.one("sum", {last}, {{"keep", std::int64_t{1}}}), last}); break;
-            case 7:
-                last = s.one(
-                    "reshape",
-                    {s.one("multiply", {s.one("reshape", {last}, shaped({4, 3})), Atom(Value(drawn_tensor({3}, 33)))})},
-                    shaped({2, 6}));
+            case 6:
+                last = s.one("reshape",
+                             {s.one("multiply",
+                                    {s.one("reshape", {last}, to_shape({4, 3})), Atom(Value(drawn_tensor({3}, 33)))})},
+                             to_shape({2, 6}));
                 break;
+            case 7:
+            case 8:
+            case 9: last = drawn_rows(s, draws, last, other); break;
             default: last = s.one(kBinary[draws.below(std::size(kBinary))], {last, other}); break;
         }
     }
-    return s.finish(last);
+    const bool is_place = draws.below(8) == 0;
+    return s.finish(is_place ? s.one("argmax", {last}, {{"dimension", std::int64_t{draws.below(2)}}}) : last);
 }
 
 class population_elements : public DrawnGraphs {};
@@ -94,8 +127,8 @@ TEST_P(population_elements, a_chain_is_one_dispatch_and_what_is_read_elsewhere_i
         return examples;
     };
     EXPECT_EQ(expect_three_roads_alike(chain(false), set, "a chain").joined, 1U);
-    // The sum reads tanh: those before it are one kernel, those behind it another.
-    EXPECT_EQ(expect_three_roads_alike(chain(true), set, "a chain with a sum").joined, 3U);
+    // The sum and what is behind it read tanh, which is too dear to be computed for both.
+    EXPECT_EQ(expect_three_roads_alike(chain(true), set, "a chain with a sum").joined, 2U);
 }
 
 // A kernel has 16 buffers, one of them its output: 25 values in a sum are 24 additions, of which the last 14 have 15.
@@ -186,31 +219,37 @@ class RefusedElements {
 
 TEST_P(population_elements, a_driver_that_refuses_a_kernel_gets_the_operations_one_by_one) {
     const ParameterSet set = element_parameters();
-    std::vector<TracedExample> examples;
-    for (std::uint32_t e = 0; e < kElementExamples; ++e) {
-        Sketch s(set);
-        const Atom sum = s.one("add", {s.parameter("v"), s.input("x", drawn_tensor({2, 6}, 80 + e))});
-        examples.push_back(s.finish(s.one("multiply", {s.one("tanh", {sum}), sum})));
-    }
-    const auto apart = outputs(examples, set, false);
-    ASSERT_OK(apart);
-    for (std::uint64_t nth = 1; nth < 100; ++nth) {
-        RefusedElements refused(testing::device_index(device_name()), nth);
-        ::testing::internal::CaptureStderr();
-        const auto answered = refused.outputs(examples, set);
-        const std::string notices = ::testing::internal::GetCapturedStderr();
-        if (refused.refused() != "vkCreateComputePipelines") {
-            ASSERT_FALSE(refused.refused().empty()) << "no pipeline was made";
-            continue;
+    const auto expect_one_by_one = [&](bool sums) {
+        std::vector<TracedExample> examples;
+        for (std::uint32_t e = 0; e < kElementExamples; ++e) {
+            Sketch s(set);
+            const Atom sum = s.one("add", {s.parameter("v"), s.input("x", drawn_tensor({2, 6}, 80 + e))});
+            const Atom other = sums ? s.one("sum", {sum}, {{"keep", std::int64_t{1}}}) : s.one("tanh", {sum});
+            examples.push_back(s.finish(s.one("multiply", {other, sum})));
         }
-        ASSERT_OK(answered);
-        EXPECT_THAT(notices, ::testing::HasSubstr("Elementwise operations run one by one, which is slower"));
-        EXPECT_EQ(answered->counts.dispatches, apart->counts.dispatches);
-        for (std::size_t i = 0; i < apart->values.size(); ++i)
-            EXPECT_EQ(bits_of(answered->values[i]), bits_of(apart->values[i])) << i;
-        return;
-    }
-    FAIL() << "no pipeline was refused";
+        const auto apart = outputs(examples, set, false);
+        ASSERT_OK(apart);
+        for (std::uint64_t nth = 1; nth < 100; ++nth) {
+            RefusedElements refused(testing::device_index(device_name()), nth);
+            ::testing::internal::CaptureStderr();
+            const auto answered = refused.outputs(examples, set);
+            const std::string notices = ::testing::internal::GetCapturedStderr();
+            if (refused.refused() != "vkCreateComputePipelines") {
+                ASSERT_FALSE(refused.refused().empty()) << "no pipeline was made";
+                continue;
+            }
+            ASSERT_OK(answered);
+            EXPECT_THAT(notices, ::testing::HasSubstr(
+                                     "Operations that one kernel would do together run one by one, which is slower"));
+            EXPECT_EQ(answered->counts.dispatches, apart->counts.dispatches);
+            for (std::size_t i = 0; i < apart->values.size(); ++i)
+                EXPECT_EQ(bits_of(answered->values[i]), bits_of(apart->values[i])) << i;
+            return;
+        }
+        FAIL() << "no pipeline was refused";
+    };
+    expect_one_by_one(false);
+    expect_one_by_one(true);
 }
 
 }  // namespace

@@ -3,13 +3,18 @@
 // twins, and, of the mean, by one call.
 #include <fmt/format.h>
 
+#include <bit>
+#include <map>
 #include <numeric>
 #include <set>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "exact_twin.hpp"
 #include "scored_example.hpp"
 #include "yolk/internal/testing/device_test.hpp"
+#include "yolk/optimize.hpp"
 #include "yolk/system.hpp"
 
 namespace yolk::hyper {
@@ -110,6 +115,34 @@ TEST_P(transformer, rewards_have_the_twins_bits) {
         ASSERT_OK_AND_ASSIGN(const double called, metric.per_example(prediction, examples[e].expected));
         EXPECT_EQ(*given.values[e * kMembers].as_number(), called) << "member -1 is the call";
     }
+}
+
+struct Steps {
+    std::map<std::string, std::vector<std::uint32_t>> bits;  ///< by group of parameters
+    std::uint64_t dispatches = 0;
+};
+/// Steps of Adam over the windows, and what the search does before and after them.
+Result<Steps> steps_of_adam(Dispatcher& dispatcher, std::uint32_t count, bool joined) {
+    System system = language_model();
+    system.use(dispatcher);
+    OptimizeOptions options{.generations = count, .gradient = GradientOptions{.learning_rate = 3e-3F}};
+    options.population_options.joined_kernels = joined;
+    YOLK_TRY(const OptimizeOutcome outcome, system.optimize(two_windows(), sequence_cross_entropy(), options));
+    Steps taken{.bits = {}, .dispatches = outcome.cost.dispatches};
+    for (const ParameterGroup& group : system.parameters().groups()) {
+        for (const float x : group.values.values())
+            taken.bits[group.spec.name].push_back(std::bit_cast<std::uint32_t>(x));
+    }
+    return taken;
+}
+
+TEST_P(transformer, a_gradient_of_joined_kernels_has_the_bits_of_kernels_apart) {
+    ASSERT_OK_AND_ASSIGN(const Steps one, steps_of_adam(dispatcher(), 1, true));
+    ASSERT_OK_AND_ASSIGN(const Steps two, steps_of_adam(dispatcher(), 2, true));
+    ASSERT_OK_AND_ASSIGN(const Steps apart, steps_of_adam(dispatcher(), 2, false));
+    EXPECT_TRUE(two.bits == apart.bits);
+    EXPECT_EQ(two.dispatches - one.dispatches, 74U);
+    EXPECT_GT(apart.dispatches, two.dispatches);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace yolk::hyper::population {
 namespace {
 
-/// What is in no group (element_groups.hpp): words, and operands that lie in too many ways. What varies is repeated to
+/// What is in no group (equation_groups.hpp): words, and operands that lie in too many ways. What varies is repeated to
 /// the result's shape before.
 void emit_elementwise(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
     constexpr std::uint32_t kOfElements = 4, kOfExamples = 2;

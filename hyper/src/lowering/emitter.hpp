@@ -2,6 +2,7 @@
 // What lowering rules write to: steps over buffers that are placed in one arena when all of them are known.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -9,6 +10,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "placement.hpp"
@@ -21,6 +23,7 @@
 #include "yolk/internal/primitives/parameters.hpp"
 #include "yolk/internal/runtime/recorder.hpp"
 #include "yolk/perturbed_linear.hpp"
+#include "yolk/row_program.hpp"
 
 namespace yolk::hyper::population {
 
@@ -155,6 +158,9 @@ struct Constants {
     [[nodiscard]] Result<void> refill();
 };
 
+/// Equations that one kernel computes together, which is made at run time.
+using ProgramDesc = std::variant<ElementwiseDesc, RowProgramDesc>;
+
 /// All phases for one number of members.
 struct Layout {
     std::vector<DevicePhase> phases;
@@ -162,10 +168,10 @@ struct Layout {
     std::uint64_t arena_bytes = 0;
     std::uint64_t staging_bytes = 0;
     std::uint64_t readback_bytes = 0;
-    std::uint64_t largest_bytes = 0;  ///< of one buffer
+    std::uint64_t largest_bytes = 0;  ///< of one buffer, or of one that had all elements of a program's space
     BufferRef means{};                ///< fp32 [members], of outputs; nowhere: outputs are downloaded
     std::uint64_t means_readback = 0;
-    std::vector<ElementwiseDesc> programs{};  ///< whose kernels are made at run time
+    std::vector<ProgramDesc> programs{};
 };
 
 /// [examples or 1, count, extent] rows, of which ids name one along the extent.
@@ -266,7 +272,11 @@ class Emitter {
     [[nodiscard]] BufferRef rearranged_copy(const BufferRef& from, bool own_examples, const Rearrangement& to,
                                             bool per_example);
     void step(std::vector<BufferRef> reads, std::vector<BufferRef> writes, std::uint64_t scratch_bytes, Bind bind);
-    void note_program(ElementwiseDesc desc) { layout_.programs.push_back(std::move(desc)); }
+    /// A space may have more elements than what is read and written: kernels count them as they do a buffer's.
+    void note_program(ProgramDesc desc, std::uint64_t elements) {
+        layout_.largest_bytes = std::max(layout_.largest_bytes, kElementBytes * elements);
+        layout_.programs.push_back(std::move(desc));
+    }
 
    private:
     [[nodiscard]] const ExampleGroup& group() const { return inputs_.groups[group_]; }

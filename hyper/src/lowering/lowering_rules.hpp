@@ -9,6 +9,7 @@
 #include "equations.hpp"
 #include "fusion.hpp"
 #include "placement.hpp"
+#include "yolk/normalize.hpp"
 
 namespace yolk::hyper::population {
 
@@ -32,6 +33,12 @@ struct RowsColumns {
     std::uint32_t columns = 1;
 };
 [[nodiscard]] RowsColumns rows_columns(const Shape& shape);
+/// Of an equation of kNormalize.
+struct Normalization {
+    NormalizeRule rule = NormalizeRule::Layer;
+    float epsilon = 0.0F;
+};
+[[nodiscard]] Normalization normalization_of(const Equation& equation);
 /// Refuses operands that are the whole of a drawn matrix which is too large to be formed for each candidate.
 [[nodiscard]] std::string refuses_matrices(const Equation& equation, std::span<const Operand> operands,
                                            std::span<const Source> sources);

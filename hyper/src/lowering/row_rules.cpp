@@ -69,12 +69,12 @@ void emit_cumulative_sum(Emitter& emitter, const Equation& equation, std::span<c
 void emit_normalize(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
     const VariableId out = equation.results[0];
     const RowsColumns size = rows_columns(emitter.type(out).shape);
-    const bool is_layer = equation.operation->name == std::string_view("layer_norm");
-    const NormalizeDesc desc{.rule = is_layer ? NormalizeRule::Layer : NormalizeRule::RootMeanSquare,
+    const auto [rule, epsilon] = normalization_of(equation);
+    const NormalizeDesc desc{.rule = rule,
                              .members = emitter.members(),
                              .rows = emitter.examples(emitter.traits(out).per_example) * size.rows,
                              .columns = size.columns,
-                             .epsilon = static_cast<float>(real_attribute(equation, "epsilon").value_or(1e-5))};
+                             .epsilon = epsilon};
     const BufferRef x = emitter.varying(operands[0]);
     emitter.step({x}, {emitter.result(out)}, 0, bind_operation(desc, [](std::span<const BufferView> views) {
                      return NormalizeViews{.in = views[0], .scale = {}, .bias = {}, .out = views[1]};
@@ -124,6 +124,12 @@ void emit_split(Emitter& emitter, const Equation& equation, std::span<const Oper
 }
 
 }  // namespace
+
+Normalization normalization_of(const Equation& equation) {
+    const bool is_layer = equation.operation->name == std::string_view("layer_norm");
+    return {.rule = is_layer ? NormalizeRule::Layer : NormalizeRule::RootMeanSquare,
+            .epsilon = static_cast<float>(real_attribute(equation, "epsilon").value_or(1e-5))};
+}
 
 const Rule kSoftmax{refuses_matrices, emit_softmax};
 const Rule kReduce{refuses_matrices, emit_reduce};

@@ -167,8 +167,8 @@ void Program::emit_equations(Emitter& emitter, const Phase& phase) {
         const Fused& fused = fused_[group][index];
         if (is_requirement(equation) || fused.is_absorbed || products_[group].is_idle[index]) continue;
         if (const std::int32_t joined = elements_[group].of[index]; joined >= 0) {
-            const ElementGroup& together = elements_[group].groups[static_cast<std::size_t>(joined)];
-            if (together.equations.back() == index) emit_elements(emitter, placed_examples(group), together);
+            const EquationGroup& together = elements_[group].groups[static_cast<std::size_t>(joined)];
+            if (together.equations.back() == index) emit_group(emitter, placed_examples(group), together);
             continue;
         }
         const std::vector<Operand> operands =

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "element_groups.hpp"
 #include "emitter.hpp"
+#include "equation_groups.hpp"
 #include "fusion.hpp"
 #include "placement.hpp"
 #include "yolk/dispatcher.hpp"
@@ -77,7 +77,7 @@ struct Progress {
 
 /// Equations of a group of examples that one kernel computes together.
 struct Elements {
-    std::vector<ElementGroup> groups{};
+    std::vector<EquationGroup> groups{};
     std::vector<std::int32_t> of{};  ///< by equation: the group; -1: none
 };
 

@@ -44,7 +44,7 @@ void Program::find_elements(bool joined) {
         Elements& found = elements_.emplace_back();
         found.of.assign(groups_[g].graph().equations.size(), -1);
         const auto [places, taken] = togetherness(g);
-        found.groups = find_element_groups(
+        found.groups = find_groups(
             {.of = placed_examples(g), .fused = fused_[g], .places = places, .taken = taken, .joined = joined});
         for (std::size_t e = 0; e < found.groups.size(); ++e) {
             for (const std::size_t i : found.groups[e].equations) found.of[i] = static_cast<std::int32_t>(e);
@@ -71,14 +71,28 @@ void Program::find_products() {
     }
 }
 
+namespace {
+
+Result<void> try_program(const Device& device, const ProgramDesc& program) {
+    return std::visit(
+        [&]<class Desc>(const Desc& desc) -> Result<void> {
+            YOLK_TRY_VOID(Plan<Desc>::make(device, desc));
+            return {};
+        },
+        program);
+}
+
+}  // namespace
+
 Result<void> Program::try_elements(ChunkPlan& plan) {
     if (dispatcher_ == nullptr) return {};
-    for (const ElementwiseDesc& desc : plan.layout.programs) {
-        const Result<ElementwisePlan> tried = plan_elementwise(dispatcher_->device(), desc);
+    for (const ProgramDesc& desc : plan.layout.programs) {
+        const Result<void> tried = try_program(dispatcher_->device(), desc);
         if (tried) continue;
         const Error& error = tried.error();
         if (error.kind == ErrorKind::Cancelled || error.kind == ErrorKind::DeviceLost) return error;
-        log_warning(fmt::format("Elementwise operations run one by one, which is slower: {}", error.message));
+        log_warning(fmt::format("Operations that one kernel would do together run one by one, which is slower: {}",
+                                error.message));
         find_elements(false);
         constants_ = {};
         constants_buffer_ = {};
