@@ -30,7 +30,7 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-constexpr ReduceDesc kSum{.operation = ReduceOperation::Sum, .outer = 8, .columns = 40};
+constexpr ReduceDesc kSum{.operation = ReduceOperation::Sum, .outer = 8, .columns = 41};
 
 /// A sum; with 32 lanes per row groups of 2 rows compute the maximum instead, groups of 4 cannot be planned, and
 /// drivers fail with 8.
@@ -57,7 +57,7 @@ class TreacherousProblem final : public oracle::Problem {
 
    private:
     std::unique_ptr<oracle::Problem> right_ = *oracle::make_problem(kSum);
-    std::unique_ptr<oracle::Problem> wrong_ = *oracle::make_named_problem("reduce outer=8 columns=40 operation=max");
+    std::unique_ptr<oracle::Problem> wrong_ = *oracle::make_named_problem("reduce outer=8 columns=41 operation=max");
 };
 
 /// A sum that takes long to plan, which is done twice for an evaluation and twice for a finalist.
@@ -108,16 +108,16 @@ TEST_P(live, wrong_configurations_are_never_timed) {
     ASSERT_OK_AND_ASSIGN(const auto surface, LiveSurface::create(device(), dispatcher(), problem));
     EXPECT_THAT(surface->candidates().size(), 28U);  // 9 per invocation, each in two ways to its input, 10 by groups
     const auto run = [&](Configuration configuration) { return surface->run(*surface->find(configuration)); };
-    ASSERT_OK_AND_ASSIGN(const LiveMeasurement wrong, run({0, 2, 32, 0, 0}));
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement wrong, run({0, 2, 32, 0, 1}));
     EXPECT_TRUE(wrong.milliseconds.empty());
     EXPECT_TRUE(wrong.quarantine);
     EXPECT_THAT(wrong.reason, AllOf(StartsWith("Wrong result: "), HasSubstr("out")));
-    ASSERT_OK_AND_ASSIGN(const LiveMeasurement refused, run({0, 4, 32, 0, 0}));
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement refused, run({0, 4, 32, 0, 1}));
     EXPECT_TRUE(refused.milliseconds.empty());
     EXPECT_FALSE(refused.quarantine);
-    ASSERT_OK_AND_ASSIGN(const LiveMeasurement failing, run({0, 8, 32, 0, 0}));
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement failing, run({0, 8, 32, 0, 1}));
     EXPECT_TRUE(failing.quarantine);
-    ASSERT_OK_AND_ASSIGN(const LiveMeasurement good, run({0, 1, 32, 0, 0}));
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement good, run({0, 1, 32, 0, 1}));
     EXPECT_FALSE(good.milliseconds.empty());
     EXPECT_GT(good.milliseconds.front(), 0.0);
 }

@@ -39,9 +39,9 @@ class TwoUnitsProblem final : public oracle::Problem {
         return configuration == kByOther ? ArithmeticUnit::Other : ArithmeticUnit::Fp32Lanes;
     }
 
-    inline static const Configuration kOnMatrixUnits{0, 1, 32, 0, 0};
-    inline static const Configuration kByOther{0, 2, 32, 0, 0};
-    inline static const Configuration kOnLanes{0, 4, 32, 0, 0};
+    inline static const Configuration kOnMatrixUnits{0, 1, 32, 0, 1};
+    inline static const Configuration kByOther{0, 2, 32, 0, 1};
+    inline static const Configuration kOnLanes{0, 4, 32, 0, 1};
 
    private:
     std::unique_ptr<oracle::Problem> right_ = *oracle::make_problem(kSum);

@@ -232,10 +232,11 @@ TEST_F(tuning_file, fuzzed_rows_never_give_an_illegal_configuration) {
              fuzzed(random, {"[" + std::to_string(random() % 3000) + ",64]"})});
         put("INSERT INTO choices VALUES(?,?,?,?,?,?,?,?,?)",
             {id,
-             fuzzed(random, {"{\"row_per_invocation\":1,\"rows_per_workgroup\":" + std::to_string(1U << random() % 10) +
-                                 ",\"lanes_per_row\":32,\"texel_input\":0,\"elements_per_load\":1}",
-                             "{\"row_per_invocation\":" + std::to_string(random() % 3) +
-                                 ",\"rows_per_workgroup\":64,\"lanes_per_row\":32,\"texel_input\":0,\"elements_per_load\":1}"}),
+             fuzzed(random,
+                    {"{\"row_per_invocation\":1,\"rows_per_workgroup\":" + std::to_string(1U << random() % 10) +
+                         ",\"lanes_per_row\":32,\"texel_input\":0,\"elements_per_load\":1}",
+                     "{\"row_per_invocation\":" + std::to_string(random() % 3) +
+                         ",\"rows_per_workgroup\":64,\"lanes_per_row\":32,\"texel_input\":0,\"elements_per_load\":1}"}),
              fuzzed(random, {"1.5", "2"}), "2.0", "0.0", "0.1", fuzzed(random, {"7"}), "0", "1"});
     }
     ASSERT_EQ(sqlite3_exec(database, "COMMIT", nullptr, nullptr, nullptr), SQLITE_OK);

@@ -19,7 +19,7 @@ if(count EQUAL 0 OR count GREATER most)
   list(APPEND problems "CONTRIBUTING.md's table has ${count} files for a kernel; 1 to ${most} are allowed")
 endif()
 
-foreach(kernel IN ITEMS noise softmax)
+foreach(kernel IN ITEMS noise cumulative_sum)
   set(own "")
   foreach(path IN LISTS paths)
     string(REPLACE thing ${kernel} path ${path})
