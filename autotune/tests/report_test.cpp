@@ -69,7 +69,7 @@ void expect_inside(const std::string& html) {
 
 /// The samples of a search over reduce's 19 configurations, one of which failed and one of which was wrong.
 struct Searched {
-    TuningSpace space = space_of(DeviceInfo{}, ReduceDesc{.outer = 8, .columns = 40}).space();
+    TuningSpace space = space_of(DeviceInfo{}, ReduceDesc{.outer = 8, .columns = 41}).space();
     TuningKey key = some_key();
     std::vector<TuningSample> samples;
     std::vector<Quarantined> quarantined;
@@ -243,7 +243,7 @@ TEST_F(report_table, pipelines_of_default_heuristic_and_tuned_are_looked_at) {
     info.name = "a GPU that is here";
     info.vendor_id = 0x1002;
     info.features.pipeline_statistics = true;
-    const TuningSpace space = space_of(info, ReduceDesc{.outer = 8, .columns = 40}).space();
+    const TuningSpace space = space_of(info, ReduceDesc{.outer = 8, .columns = 41}).space();
     const std::vector<Configuration> all = space.all();
     const auto file = TuningFile::open(table());
     ASSERT_TRUE(file);

@@ -129,7 +129,7 @@ TEST_P(tune_live, the_report_shows_what_the_table_holds) {
     ASSERT_EQ(reported.code, 0) << reported.err;
     EXPECT_THAT(reported.out, HasSubstr("2 shapes with 12 measured configurations"));
     const std::string first = read_text(page);
-    for (const char* part : {"reduce [256, 64]", "optimizer [450]", "of 28 legal", "Cost by knob", "rows_per_workgroup",
+    for (const char* part : {"reduce [256, 64]", "optimizer [450]", "of 46 legal", "Cost by knob", "rows_per_workgroup",
                              "are not replayed"})
         EXPECT_THAT(first, HasSubstr(part));
     EXPECT_EQ(first.find("<script"), std::string::npos);

@@ -41,12 +41,12 @@ layout(set = 0, binding = kBindIn) uniform samplerBuffer in_;
 #define IN_AT(index) floatBitsToUint(texelFetch(in_, int(index)).x)
 #endif
 #else
-layout(set = 0, binding = kBindIn, scalar) readonly buffer In { Words values[]; } in_;
+layout(set = 0, binding = kBindIn, scalar) readonly restrict buffer In { Words values[]; } in_;
 #define IN_AT(index) in_.values[index]
 #endif
-// One buffer: results of elements, or of rows.
-layout(set = 0, binding = kBindOut, scalar) writeonly buffer Out { Words values[]; } out_;
-layout(set = 0, binding = kBindOut, scalar) writeonly buffer RowsOut { uint values[]; } rows_out_;
+// One buffer: results of elements, or of rows. No program has both.
+layout(set = 0, binding = kBindOut, scalar) writeonly restrict buffer Out { Words values[]; } out_;
+layout(set = 0, binding = kBindOut, scalar) writeonly restrict buffer RowsOut { uint values[]; } rows_out_;
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 
 #define ROWS_HAVE_LANES

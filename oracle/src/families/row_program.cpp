@@ -21,7 +21,7 @@
 namespace yolk::oracle {
 namespace {
 
-/// A value's elements along one row; one for all where it does not vary.
+/// A value's elements along one row.
 using RowValues = std::vector<OracleValue>;
 
 OracleValue sum_of(const RowValues& row) {
@@ -78,32 +78,63 @@ OracleValue bounded_row_step(RowOperation operation, std::span<const std::uint32
     }
 }
 
-/// A row's program; empty where a value is no number, or beyond what fp32 has.
-RowValues row_oracle(const RowProgramDesc& desc, std::vector<RowValues> values) {
-    for (const float number : desc.numbers) values.emplace_back(values.front().size(), OracleValue{number, 0.0});
-    const std::size_t columns = values.front().size();
-    for (const RowStep& step : desc.steps) {
-        RowValues made;
-        const auto* const of_row = std::get_if<RowOperation>(&step.operation);
-        if (of_row != nullptr && is_reduction(*of_row)) {
-            made.assign(columns, reduced(*of_row, values[step.operands[0]]));
-        } else {
-            for (std::size_t k = 0; k < columns; ++k) {
-                RowValues element;
-                for (const RowValues& value : values) element.push_back(value[k]);
-                made.push_back(of_row != nullptr ? bounded_row_step(*of_row, step.operands, element)
-                                                 : bounded_step(std::get<ElementwiseOperation>(step.operation),
-                                                                step.operands, element));
-            }
-        }
-        const auto is_finite = [](const OracleValue& value) {
-            return std::isfinite(value.value) && std::isfinite(value.tolerance);
-        };
-        if (!std::ranges::all_of(made, is_finite)) return {};
-        values.push_back(std::move(made));
+/// Where element `element` of the space is in an input that lacks some of its dimensions.
+std::size_t place_in(const RowProgramDesc& desc, std::uint32_t dimensions, std::size_t element) {
+    std::size_t place = 0, stride = 1;
+    for (std::size_t d = desc.extents.size(); d-- > 0; element /= desc.extents[d]) {
+        if ((dimensions >> d & 1U) == 0) continue;
+        place += element % desc.extents[d] * stride;
+        stride *= desc.extents[d];
     }
-    return values.back();
+    return place;
 }
+
+/// Goes through a row as kernels do, element by element for each reduction, so that only rows take memory.
+class RowOracle {
+   public:
+    /// Element k of the row is element first + k stride of the space.
+    RowOracle(const RowProgramDesc& desc, const HostViews& given, std::size_t first, std::size_t stride)
+        : desc_(desc), given_(given), first_(first), stride_(stride), shared_(values()) {
+        for (std::size_t s = 0; s < desc.steps.size(); ++s) {
+            if (!is_reduction(desc.steps[s])) continue;
+            RowValues row(desc.extents[desc.row]);
+            for (std::size_t k = 0; k < row.size(); ++k) row[k] = value(desc.steps[s].operands[0], k);
+            shared_[values() - desc.steps.size() + s] = reduced(std::get<RowOperation>(desc.steps[s].operation), row);
+        }
+    }
+    [[nodiscard]] OracleValue result(std::size_t k) { return value(values() - 1, k); }
+    /// False where a value is no number, or beyond what fp32 has.
+    [[nodiscard]] bool is_finite() const { return is_finite_; }
+
+   private:
+    [[nodiscard]] std::size_t values() const { return desc_.inputs.size() + desc_.numbers.size() + desc_.steps.size(); }
+    [[nodiscard]] OracleValue value(std::size_t number, std::size_t k) {
+        element_.clear();
+        for (std::size_t i = 0; i < desc_.inputs.size(); ++i)
+            element_.push_back({given_.in<float>(i)[place_in(desc_, desc_.inputs[i], first_ + k * stride_)], 0.0});
+        for (const float one : desc_.numbers) element_.push_back({one, 0.0});
+        for (const RowStep& step : desc_.steps) {
+            if (element_.size() > number) break;
+            element_.push_back(step_value(step));
+            const OracleValue& made = element_.back();
+            is_finite_ = is_finite_ && std::isfinite(made.value) && std::isfinite(made.tolerance);
+        }
+        return element_[number];
+    }
+    [[nodiscard]] OracleValue step_value(const RowStep& step) const {
+        const auto* const of_row = std::get_if<RowOperation>(&step.operation);
+        if (of_row == nullptr)
+            return bounded_step(std::get<ElementwiseOperation>(step.operation), step.operands, element_);
+        return is_reduction(*of_row) ? shared_[element_.size()] : bounded_row_step(*of_row, step.operands, element_);
+    }
+
+    const RowProgramDesc& desc_;
+    const HostViews& given_;
+    std::size_t first_, stride_;
+    std::vector<OracleValue> shared_;   // by value, of reductions
+    std::vector<OracleValue> element_;  // by value, of the element at hand
+    bool is_finite_ = true;
+};
 
 class RowProgramProblem final : public OperationProblem<RowProgramDesc> {
    public:
@@ -121,23 +152,15 @@ class RowProgramProblem final : public OperationProblem<RowProgramDesc> {
     }
     [[nodiscard]] double operations() const override { return static_cast<double>(count() * desc().steps.size()); }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
-        std::vector<OracleValues> inputs;
-        for (std::size_t i = 0; i < desc().inputs.size(); ++i)
-            inputs.push_back(repeated_along(desc().extents, desc().inputs[i], given.in<float>(i)));
         const bool varies = varies_along_row(desc()).back();
         const std::size_t columns = desc().extents[desc().row], inner = this->inner();
         OracleValues out(varies ? count() : count() / std::max<std::size_t>(columns, 1));
         for (std::size_t row = 0; row * columns < count(); ++row) {
             const std::size_t first = row / inner * columns * inner + row % inner;
-            std::vector<RowValues> values;
-            for (const OracleValues& input : inputs) {
-                RowValues& one = values.emplace_back();
-                for (std::size_t k = 0; k < columns; ++k) one.push_back(input[first + k * inner]);
-            }
-            const RowValues made = row_oracle(desc(), std::move(values));
-            if (made.empty()) return {};
-            if (!varies) out[row] = made.front();
-            for (std::size_t k = 0; varies && k < columns; ++k) out[first + k * inner] = made[k];
+            RowOracle of(desc(), given, first, inner);
+            if (!varies) out[row] = of.result(0);
+            for (std::size_t k = 0; varies && k < columns; ++k) out[first + k * inner] = of.result(k);
+            if (!of.is_finite()) return {};
         }
         return {std::move(out)};
     }

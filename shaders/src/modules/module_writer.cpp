@@ -253,9 +253,19 @@ std::set<std::uint32_t> ModuleWriter::left_out(const std::set<std::uint32_t>& ke
     return gone;
 }
 
+/// As the library's input is, such as restrict; each has a binding of its own.
+void ModuleWriter::decorate_inputs(ModuleWords words, ModuleWords& to) const {
+    for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+        words[1] = inputs_[i];
+        if (words[2] == spv::DecorationBinding) words[3] = i;
+        to.insert(to.end(), words.begin(), words.end());
+    }
+}
+
 /// One instruction of the preamble, as it is to be.
 void ModuleWriter::add_to_preamble(ModuleWords words, const std::set<std::uint32_t>& gone, ModuleWords& to) const {
     const std::uint32_t op = words[0] & spv::OpCodeMask;
+    if (op == spv::OpDecorate && words[1] == ids_.in) return decorate_inputs(std::move(words), to);
     if ((op == spv::OpName || op == spv::OpDecorate) && (gone.contains(words[1]) || words[1] == ids_.in)) return;
     if (op == spv::OpDecorate && words[2] == spv::DecorationBinding)
         words[3] = static_cast<std::uint32_t>(inputs_.size());
@@ -278,11 +288,6 @@ ModuleWords ModuleWriter::joined() {
     module[3] = next_;
     for (const ModuleWords& words : parts_.preamble) add_to_preamble(words, gone, module);
     module.insert(module.end(), annotations_.begin(), annotations_.end());
-    for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
-        append_instruction(module, spv::OpDecorate,
-                           std::array{inputs_[i], std::uint32_t{spv::DecorationDescriptorSet}, 0U});
-        append_instruction(module, spv::OpDecorate, std::array{inputs_[i], std::uint32_t{spv::DecorationBinding}, i});
-    }
     for (const ModuleWords& words : parts_.globals) {
         if ((words[0] & spv::OpCodeMask) == spv::OpVariable && words[2] == ids_.in) continue;
         module.insert(module.end(), words.begin(), words.end());

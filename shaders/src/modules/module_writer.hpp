@@ -104,6 +104,7 @@ class ModuleWriter {
     std::uint32_t fetch(std::uint32_t buffer, std::uint32_t texel, bool is_word);
     [[nodiscard]] ModuleWords with_body(const ModuleWords& old, const Body& body) const;
     [[nodiscard]] std::set<std::uint32_t> left_out(const std::set<std::uint32_t>& kept) const;
+    void decorate_inputs(ModuleWords words, ModuleWords& to) const;
     void add_to_preamble(ModuleWords words, const std::set<std::uint32_t>& gone, ModuleWords& to) const;
     [[nodiscard]] ModuleWords functions_of(const std::set<std::uint32_t>& kept) const;
 
