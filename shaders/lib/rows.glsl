@@ -26,8 +26,6 @@ bool row_is_idle = false;
 
 // Integers in the order of the numbers: -infinity is 0x007FFFFF, +infinity 0xFF800000, every NaN the largest. 0 is
 // below all of them.
-const uint kRowKeyLowest = 0x00800000u;  // of finite numbers
-const uint kRowKeyInfinity = 0xFF800000u;
 const uint kRowKeyNan = 0xFFFFFFFFu;
 uint row_key(float x) {
     uint bits = floatBitsToUint(x);
@@ -38,7 +36,6 @@ float row_key_value(uint key) {
     uint bits = key ^ ((key & kExactSignMask) == 0u ? kRowKeyNan : kExactSignMask);
     return uintBitsToFloat(key == kRowKeyNan ? kRowNan : bits);
 }
-bool row_key_is_finite(uint key) { return key >= kRowKeyLowest && key < kRowKeyInfinity; }
 
 uint row_group() { return gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x; }
 

@@ -95,7 +95,7 @@ Numbers term_1(uint k) { return uintBitsToFloat(program_term_1(k)); }
 Numbers term_2(uint k) { return uintBitsToFloat(program_term_2(k)); }
 Numbers term_3(uint k) { return uintBitsToFloat(program_term_3(k)); }
 
-// Of a minimum the largest of the keys the other way round; NaN stays above all.
+// A minimum is the largest of the keys turned round; NaN stays above all.
 uint turned(uint key) { return mix(~key, kRowKeyNan, key == kRowKeyNan); }
 uint largest = 0u;
 uint place_of(uint k, uint key) { return mix(0u, ~k, key == largest); }  // the larger, the earlier

@@ -56,8 +56,6 @@ struct AllowedUndefined {
     constexpr std::string_view kRows =
         "an invocation whose place in its row is below half_size takes the word half_size further on, in the same row; "
         "a row's chains are a kRowChains-th of its invocations (shaders/lib/rows.glsl)";
-    constexpr std::string_view kKept =
-        "a kept row has at least as many words as columns, a multiple of its lanes (primitives/src/plans/row_plan.cpp)";
     constexpr std::string_view kStaged =
         "places of a tile's own rows and columns in the vectors that are staged for it "
         "(shaders/matmul/matmul_staging.glsl)";
@@ -68,8 +66,6 @@ struct AllowedUndefined {
         {"", "row_add(", {kAccessChain}, kRows, false},
         {"", "row_take_larger(", {kAccessChain}, kRows, false},
         {"", "row_word(", {kAccessChain}, kRows, false},
-        {"", "row_keep(", {kAccessChain}, kKept, false},
-        {"", "row_kept_word(", {kAccessChain}, kKept, false},
         {"", "row_first_word(", {kAccessChain}, "an invocation's place less its place in the row is not below 0"},
         {"block_inverse_panel_lines",
          "main",

@@ -103,7 +103,7 @@ class GroupDrafter {
         inputs_.push_back({operand, bits});
         return known_.emplace(key, writer_.input(bits)).first->second;
     }
-    /// The equation's value; nothing where it is none of a program.
+    /// The equation's value. Nothing if a program cannot compute it.
     [[nodiscard]] std::optional<Value> step(std::size_t i, std::vector<Value> values) {
         const Operation& operation = *equation(i).operation;
         const Rule* rule = rule_of(&operation);

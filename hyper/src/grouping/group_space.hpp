@@ -41,7 +41,7 @@ class GroupSpace {
     [[nodiscard]] const std::vector<std::uint32_t>& extents() const { return extents_; }
     [[nodiscard]] bool has_rows() const { return rows_.columns > 0; }
     [[nodiscard]] std::uint32_t columns() const { return static_cast<std::uint32_t>(rows_.columns); }
-    /// The dimension along which rows lie; 0 where there are none.
+    /// Rows lie along this dimension; 0 if there are no rows.
     [[nodiscard]] std::uint32_t row() const;
     /// Of a shape that is one element for each row.
     [[nodiscard]] bool is_of_rows(const Shape& shape) const;

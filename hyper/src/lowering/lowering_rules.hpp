@@ -33,7 +33,7 @@ struct RowsColumns {
     std::uint32_t columns = 1;
 };
 [[nodiscard]] RowsColumns rows_columns(const Shape& shape);
-/// Of an equation of kNormalize.
+/// The attributes of an equation of kNormalize.
 struct Normalization {
     NormalizeRule rule = NormalizeRule::Layer;
     float epsilon = 0.0F;

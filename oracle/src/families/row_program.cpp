@@ -48,7 +48,7 @@ OracleValue extreme_of(RowOperation operation, const RowValues& row) {
     return {row[best].value, tolerance + kProductFloor};
 }
 
-/// Of a function that falls, for operands above 0; whose relative error this is.
+/// A falling function of an operand above 0; `error` is its relative error.
 template <class Function>
 OracleValue falling(const OracleValue& x, double error, Function&& function) {
     const std::array<float, 3> ends = possible(x);

@@ -19,9 +19,9 @@
 
 namespace yolk {
 
-/// What steps do besides operations on elements. Those before Sum are cheaper than operations on elements, and are for
-/// operands whose results are never denormal; where one may be no number, Result or a reduction follows. Domains and
-/// errors: docs/kernels/row_program.md.
+/// Operations of steps besides those on elements. Those before Sum are cheaper than operations on elements. Their
+/// results must not be denormal, and Result or a reduction must follow where one may be NaN. Domains and errors:
+/// docs/kernels/row_program.md.
 enum class RowOperation : std::uint32_t {
     Operand,      ///< the operand, 0 where it is below 2^-40 in size
     Result,       ///< the operand, 0 where it is below 2^-100 in size, one NaN for all
@@ -85,8 +85,8 @@ struct RowProgramDesc {
     std::optional<RowConfig> config{};  ///< unset: the device's table, else the heuristic
 };
 
-/// By value (the inputs, the numbers, the steps): whether it varies along the row. Of a description whose operands are
-/// values that there are.
+/// For each value (the inputs, the numbers, the steps) whether it varies along the row. Operands must be values that
+/// exist.
 [[nodiscard]] std::vector<bool> varies_along_row(const RowProgramDesc& desc);
 
 /// False if the inputs lie in more ways than a kernel can tell apart, abi::row_program::kMostRuns runs of dimensions.

@@ -43,7 +43,7 @@ bool parse_number_count(Desc& desc, std::string_view text) {
     return count.has_value();
 }
 
-/// `word_of_step(step)` and `operation_of_word(word)`, an optional, are found by the step's type.
+/// The step's type has a word_of_step() and a parse_operation() beside it.
 template <class Desc>
 std::string print_steps(const Desc& desc) {
     std::string text;

@@ -37,7 +37,7 @@ struct SpaceLayout {
 [[nodiscard]] SpaceLayout space_layout(std::span<const std::uint32_t> extents, std::span<const std::uint32_t> inputs,
                                        std::optional<std::uint32_t> row = {});
 
-/// Of extents from `first` on, before `end`.
+/// The product of the extents from `first` to before `end`.
 [[nodiscard]] std::uint64_t extents_product(std::span<const std::uint64_t> extents, std::size_t first,
                                             std::size_t end) noexcept;
 

@@ -29,7 +29,7 @@ SpaceLayout layout_of(const RowProgramDesc& desc) { return space_layout(desc.ext
 bool varies(const RowProgramDesc& desc, std::uint32_t input) { return (input >> desc.row & 1U) != 0; }
 bool writes_elements(const RowProgramDesc& desc) { return varies_along_row(desc).back(); }
 
-/// Over the dimensions from `first` on, before `end`.
+/// The elements of the dimensions from `first` to before `end`.
 std::uint64_t extents_between(const RowProgramDesc& desc, std::size_t first, std::size_t end) {
     std::uint64_t count = 1;
     for (std::size_t d = first; d < end; ++d) count *= desc.extents[d];
@@ -172,7 +172,7 @@ RowPasses passes_of(const RowProgramDesc& desc) {
     return passes;
 }
 
-/// Of an element, in all passes; roughly, as it is not known here which steps a pass makes again.
+/// The cost of an element in all passes, roughly: each step is counted once, though a pass may compute it again.
 std::uint64_t cost_of_program(const RowProgramDesc& desc) {
     constexpr std::uint64_t kLoadCost = 8;
     std::uint64_t cost = kLoadCost * (desc.inputs.size() + 1);

@@ -16,10 +16,11 @@ namespace yolk {
 /// extents=8-64 row=1 inputs=3,2 steps=sum:0,multiply:1:2
 [[nodiscard]] std::vector<Field<RowProgramDesc>> row_program_fields();
 
-/// What any of these operations may be tuned by, and takes where nothing was measured: rows of a multiple of four
-/// elements that lie side by side are taken four by four by CPU drivers, on lavapipe from texel buffers.
+/// An error if a program cannot have the configuration.
 [[nodiscard]] Result<void> check_row_program_config(const DeviceInfo& info, const RowProgramDesc& desc,
                                                     const RowConfig& config);
+/// heuristic_row_config. An invocation with a row of its own takes four elements at once where a row has a multiple of
+/// four side by side, and on lavapipe it reads texel buffers.
 [[nodiscard]] RowConfig row_program_heuristic(const DeviceInfo& info, const RowProgramDesc& desc);
 
 /// `label`: "[softmax]", in messages. `config` is set, and there is something to do.
@@ -28,7 +29,7 @@ namespace yolk {
 [[nodiscard]] Result<RowProgramDispatch> bind_row_program(const Device& device, const RowProgramDesc& desc,
                                                           const PipelinesOf<RowProgramDesc>& pipeline,
                                                           std::span<const BufferView> inputs, const BufferView& out);
-// Of operations that are programs of rows by another name: those have a row_program_of() (row_steps.hpp).
+// For operations that are programs of rows by another name and have a row_program_of() (row_steps.hpp).
 template <class Desc>
 std::vector<Knob<RowConfig>> knobs_by_program(const DeviceInfo& /*info*/, const Desc& /*desc*/) {
     return row_knobs(true);

@@ -67,7 +67,7 @@ std::uint32_t row_function(RowOperation operation, std::uint32_t x, std::uint32_
     return operation == RowOperation::Product ? exact::row_product(x, y) : exact::row_total(x, y);
 }
 
-/// Of a row's words.
+/// What a step makes of a row's words.
 ProgramWords row_step_result(RowOperation operation, const std::vector<std::uint32_t>& operands,
                              const std::vector<ProgramWords>& values) {
     const ProgramWords& first = values[operands[0]];

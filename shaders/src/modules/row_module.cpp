@@ -106,7 +106,7 @@ class RowWriter : private ModuleWriter {
         made_.clear();
         quads_.clear();
     }
-    /// Steps of one value a row that can be made once so many reductions are done, and not before.
+    /// The steps that give one value a row and need exactly so many reductions before them.
     Result<void> write_row_steps(std::uint32_t stage) {
         for (std::size_t s = 0; s < code_.steps.size(); ++s) {
             const std::size_t number = first_step() + s;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes programs of rows, and what of them is known by a name: softmax, normalization, means.
+// Writes programs of rows, among them softmax, normalization and means.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ class RowProgramWriter {
     std::vector<Step> steps_;
 };
 
-/// What these operations are, as programs; with their configuration. Inputs in the order of their views.
+/// These operations as programs, with their configuration. Inputs are in the order of the views.
 [[nodiscard]] RowProgramDesc row_program_of(const SoftmaxDesc& desc);
 [[nodiscard]] RowProgramDesc row_program_of(const NormalizeDesc& desc);
 [[nodiscard]] RowProgramDesc row_program_of(const ReduceDesc& desc);
