@@ -58,6 +58,9 @@ yolk_kernel(perturbed_linear_output_storage16_fast FAMILY perturbed_linear TOLER
 yolk_kernel(perturbed_embedding FAMILY perturbed_embedding UNROLLED SOURCE perturbed_embedding/perturbed_embedding.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/perturbed_linear)
 yolk_kernel(perturbed_vector FAMILY perturbed_vector SOURCE perturbed_vector/perturbed_vector.comp)
+yolk_kernel(perturbed_network FAMILY perturbed_network UNROLLED SOURCE perturbed_network/perturbed_network.comp)
+yolk_kernel(perturbed_network_fast FAMILY perturbed_network TOLERANT UNROLLED SOURCE perturbed_network/perturbed_network.comp
+  DEFINES NETWORK_FAST=1)
 yolk_kernel(es_update_sum_i8 FAMILY es_update SOURCE es_update/es_update_sum.comp)
 yolk_kernel(es_update_sum_f32 FAMILY es_update TOLERANT SOURCE es_update/es_update_sum.comp DEFINES ES_UPDATE_F32=1)
 yolk_kernel(es_update_sum_wide_i8 FAMILY es_update SOURCE es_update/es_update_sum.comp DEFINES ES_UPDATE_WIDE=1)

@@ -57,12 +57,12 @@ TEST_P(population_chunks, a_budget_makes_them_small) {
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator whole, evaluator(examples, set));
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs wanted, whole.evaluate(chunk_perturbations(space, 0, 40)));
-    ASSERT_OK_AND_ASSIGN(PopulationEvaluator small, evaluator(examples, set, {.memory_budget_bytes = 2048}));
+    ASSERT_OK_AND_ASSIGN(PopulationEvaluator small, evaluator(examples, set, {.memory_budget_bytes = 512}));
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs got, small.evaluate(chunk_perturbations(space, 0, 40)));
     EXPECT_EQ(got.values, wanted.values);
     EXPECT_GT(got.counts.chunks, wanted.counts.chunks);
     EXPECT_TRUE(
-        expect_error(evaluator(examples, set, {.memory_budget_bytes = 64}), ErrorKind::OutOfMemory, "One candidate"));
+        expect_error(evaluator(examples, set, {.memory_budget_bytes = 16}), ErrorKind::OutOfMemory, "One candidate"));
 }
 
 TEST_P(population_chunks, one_stage_takes_two_dispatches_whatever_the_population) {

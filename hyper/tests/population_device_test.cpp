@@ -57,9 +57,14 @@ TEST_P(population_device, layers_ask_the_tuning_table) {
     const ParameterSet set = two_layers();
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     const std::vector<TracedExample> examples = two_layer_examples(set, 3);
-    ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set));
-    ASSERT_OK(evaluate.evaluate(perturbations_of(space, 0, 6)));
+    for (const bool joined : {true, false}) {
+        ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set, {.joined_kernels = joined}));
+        ASSERT_OK(evaluate.evaluate(perturbations_of(space, 0, 6)));
+    }
     const std::vector<ShapeRequest> asked = shape_requests(device());
+    const ShapeRequest network{.family = "perturbed_network",
+                               .shape = {.variant = "biases=1 shared_input=1", .extents = {6, 3, 4, 5, 3, 1}}};
+    EXPECT_NE(std::ranges::find(asked, network), asked.end());
     // The examples as rows: what all members share, then what each has of its own.
     for (const auto& [variant, extents] : {std::pair("shared_input=1", std::vector<std::uint64_t>{6, 3, 4, 5, 1}),
                                            std::pair("", std::vector<std::uint64_t>{6, 3, 5, 3, 1})}) {

@@ -23,6 +23,7 @@
 #include "yolk/internal/primitives/parameters.hpp"
 #include "yolk/internal/runtime/recorder.hpp"
 #include "yolk/perturbed_linear.hpp"
+#include "yolk/perturbed_network.hpp"
 #include "yolk/row_program.hpp"
 
 namespace yolk::hyper::population {
@@ -172,6 +173,7 @@ struct Layout {
     BufferRef means{};                ///< fp32 [members], of outputs; nowhere: outputs are downloaded
     std::uint64_t means_readback = 0;
     std::vector<ProgramDesc> programs{};
+    std::vector<PerturbedNetworkDesc> networks{};
 };
 
 /// [examples or 1, count, extent] rows, of which ids name one along the extent.
@@ -277,6 +279,7 @@ class Emitter {
         layout_.largest_bytes = std::max(layout_.largest_bytes, kElementBytes * elements);
         layout_.programs.push_back(std::move(desc));
     }
+    void note_network(PerturbedNetworkDesc desc) { layout_.networks.push_back(std::move(desc)); }
 
    private:
     [[nodiscard]] const ExampleGroup& group() const { return inputs_.groups[group_]; }

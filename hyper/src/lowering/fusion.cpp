@@ -9,12 +9,6 @@
 namespace yolk::hyper::population {
 namespace {
 
-std::optional<Activation> activation_of(const Operation& operation) {
-    const auto activation = named_like<Activation>(operation);
-    if (activation == Activation::Identity || to_string(activation) != operation.name) return {};
-    return activation;
-}
-
 bool reads(const Atom& atom, VariableId variable) {
     const auto* id = std::get_if<VariableId>(&atom);
     return id != nullptr && *id == variable;
@@ -47,6 +41,12 @@ std::optional<std::size_t> only_reader(const Graph& graph, VariableId variable) 
 }
 
 }  // namespace
+
+std::optional<Activation> activation_of(const Operation& operation) {
+    const auto activation = named_like<Activation>(operation);
+    if (activation == Activation::Identity || to_string(activation) != operation.name) return {};
+    return activation;
+}
 
 std::vector<Fused> fuse(const Graph& graph, const PlacedGraph& placed, std::span<const Source> sources,
                         const std::vector<bool>& read_on_host) {

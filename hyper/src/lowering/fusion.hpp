@@ -3,6 +3,7 @@
 // between are never written, which is most of what a small layer costs on a CPU driver.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -11,14 +12,36 @@
 
 namespace yolk::hyper::population {
 
+/// One of several layers that one kernel computes together (layer_networks.hpp).
+struct NetworkLayer {
+    struct Bias {
+        std::size_t equation = 0;  ///< the sum
+        std::size_t operand = 0;   ///< of it, a drawn vector
+    };
+    std::size_t equation = 0;  ///< the product
+    std::optional<Bias> bias{};
+    Activation activation = Activation::Identity;
+    std::optional<std::size_t> activation_equation{};
+    VariableId result{};
+    [[nodiscard]] std::vector<std::size_t> equations() const {
+        std::vector<std::size_t> all{equation};
+        if (bias) all.push_back(bias->equation);
+        if (activation_equation) all.push_back(*activation_equation);
+        return all;
+    }
+};
+
 /// What an equation becomes.
 struct Fused {
     bool is_absorbed = false;  ///< an earlier equation's kernel does it
     /// The kernel's result is that of the absorbed activation, where there is one.
     Activation activation = Activation::Identity;
-    std::optional<VariableId> result{};  ///< none: nothing was absorbed. Examples, and their graphs, may be replaced
+    std::optional<VariableId> result{};   ///< none: nothing was absorbed. Examples, and their graphs, may be replaced
+    std::vector<NetworkLayer> network{};  ///< empty: the kernel is that of one layer
 };
 
+/// Of an operation that layers can end in.
+[[nodiscard]] std::optional<Activation> activation_of(const Operation& operation);
 /// By equation. `read_on_host` says of each variable whether an equation on the host reads it. A layer takes the
 /// activation where nothing else reads what it gives: no other equation, no output.
 [[nodiscard]] std::vector<Fused> fuse(const Graph& graph, const PlacedGraph& placed, std::span<const Source> sources,

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "equations.hpp"
+#include "layer_networks.hpp"
 #include "lowering_rules.hpp"
 #include "requirement.hpp"
 #include "yolk/internal/core/shape.hpp"
@@ -85,8 +86,6 @@ Result<std::unique_ptr<Program>> Program::create(Dispatcher* dispatcher, std::sp
     for (const ExampleGroup& group : groups) {
         program->placed_.push_back(place_group(group, program->sources_));
         program->read_on_host_.push_back(read_on_host(group.graph(), program->placed_.back()));
-        program->fused_.push_back(
-            fuse(group.graph(), program->placed_.back(), program->sources_, program->read_on_host_.back()));
     }
     program->find_phases();
     program->find_skips();
@@ -173,7 +172,9 @@ void Program::emit_equations(Emitter& emitter, const Phase& phase) {
         }
         const std::vector<Operand> operands =
             operands_of(groups_[group].graph(), placed_[group], index, uniform_in(groups_[group]));
-        if (fused.result)
+        if (!fused.network.empty())
+            emit_network(emitter, placed_examples(group), index, fused);
+        else if (fused.result)
             emit_fused_layer(emitter, equation, operands, fused);
         else
             rule_of(equation.operation)->emit(emitter, equation, operands);

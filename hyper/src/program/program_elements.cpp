@@ -2,6 +2,7 @@
 // Which of a program's equations one kernel computes together, and which products read where others' results lie.
 #include <fmt/format.h>
 
+#include "layer_networks.hpp"
 #include "program.hpp"
 #include "yolk/log.hpp"
 
@@ -40,10 +41,14 @@ Program::Togetherness Program::togetherness(std::uint32_t group) const {
 
 void Program::find_elements(bool joined) {
     elements_.clear();
+    fused_.clear();
     for (std::uint32_t g = 0; g < groups_.size(); ++g) {
         Elements& found = elements_.emplace_back();
         found.of.assign(groups_[g].graph().equations.size(), -1);
         const auto [places, taken] = togetherness(g);
+        fused_.push_back(fuse(groups_[g].graph(), placed_[g], sources_, read_on_host_[g]));
+        if (joined)
+            join_layers({.of = placed_examples(g), .sources = sources_, .places = places, .taken = taken}, fused_[g]);
         found.groups = find_groups(
             {.of = placed_examples(g), .fused = fused_[g], .places = places, .taken = taken, .joined = joined});
         for (std::size_t e = 0; e < found.groups.size(); ++e) {
@@ -73,35 +78,37 @@ void Program::find_products() {
 
 namespace {
 
-Result<void> try_program(const Device& device, const ProgramDesc& program) {
-    return std::visit(
-        [&]<class Desc>(const Desc& desc) -> Result<void> {
-            YOLK_TRY_VOID(Plan<Desc>::make(device, desc));
-            return {};
-        },
-        program);
+template <class Desc>
+Result<void> try_plan(const Device& device, const Desc& desc) {
+    YOLK_TRY_VOID(Plan<Desc>::make(device, desc));
+    return {};
+}
+
+/// The first error of making the kernels of a layout.
+Result<void> try_programs(const Device& device, const Layout& layout) {
+    for (const ProgramDesc& program : layout.programs)
+        YOLK_TRY_VOID(std::visit([&](const auto& desc) { return try_plan(device, desc); }, program));
+    for (const PerturbedNetworkDesc& network : layout.networks) YOLK_TRY_VOID(try_plan(device, network));
+    return {};
 }
 
 }  // namespace
 
 Result<void> Program::try_elements(ChunkPlan& plan) {
     if (dispatcher_ == nullptr) return {};
-    for (const ProgramDesc& desc : plan.layout.programs) {
-        const Result<void> tried = try_program(dispatcher_->device(), desc);
-        if (tried) continue;
-        const Error& error = tried.error();
-        if (error.kind == ErrorKind::Cancelled || error.kind == ErrorKind::DeviceLost) return error;
-        log_warning(fmt::format("Operations that one kernel would do together run one by one, which is slower: {}",
-                                error.message));
-        find_elements(false);
-        constants_ = {};
-        constants_buffer_ = {};
-        examples_staging_ = {};
-        examples_dirty_ = false;
-        plan.kept.clear();
-        plan.layout = emit(plan.members, &plan);
-        return {};
-    }
+    const Result<void> tried = try_programs(dispatcher_->device(), plan.layout);
+    if (tried) return {};
+    const Error& error = tried.error();
+    if (error.kind == ErrorKind::Cancelled || error.kind == ErrorKind::DeviceLost) return error;
+    log_warning(
+        fmt::format("Operations that one kernel would do together run one by one, which is slower: {}", error.message));
+    find_elements(false);
+    constants_ = {};
+    constants_buffer_ = {};
+    examples_staging_ = {};
+    examples_dirty_ = false;
+    plan.kept.clear();
+    plan.layout = emit(plan.members, &plan);
     return {};
 }
 

@@ -4,12 +4,14 @@
 
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "check_tools.hpp"
 #include "yolk/internal/core/noise.hpp"
 #include "yolk/internal/primitives/parameters.hpp"
 #include "yolk/internal/reference/member_weights.hpp"
+#include "yolk/perturbed_linear.hpp"
 
 namespace yolk::oracle {
 
@@ -29,6 +31,15 @@ template <class Desc>
     return (reference::is_plus_side(desc.antithetic, member) ? 1.0 : -1.0) * static_cast<double>(when.sigma) /
            std::sqrt(static_cast<double>(desc.rank));
 }
+
+/// A member's weights in double, and the same sum with every term's magnitude: what the roundings of a dot product with
+/// it are measured by.
+struct MemberWeights {
+    std::vector<double> values;
+    std::vector<double> magnitudes;
+};
+[[nodiscard]] MemberWeights member_weights(const PerturbedLinearDesc& desc, std::span<const float> weights,
+                                           const NoiseContext& when, std::int32_t member);
 
 /// In [-1, 1), now and then an operand that the operand rule drops, one of them denormal.
 [[nodiscard]] inline std::vector<float> drawn_operands(std::uint64_t seed, std::uint32_t stream, std::size_t count) {

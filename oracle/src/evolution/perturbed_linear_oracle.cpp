@@ -33,12 +33,27 @@ std::span<const float> input_row(const PerturbedLinearDesc& desc, std::span<cons
     return input.subspan(index * inner(desc), inner(desc));
 }
 
-// A member's weights, and the same sum with every term's magnitude: what the roundings of a dot product with it are
-// measured by.
-struct MemberWeights {
-    std::vector<double> values;
-    std::vector<double> magnitudes;
+struct OracleDot {
+    double sum = 0.0;
+    double norm = 0.0;
+    double dropped = 0.0;  // terms of operands below the operand rule's floor
 };
+
+OracleDot oracle_dot(std::span<const float> x, std::span<const float> weights, std::span<const double> values,
+                     std::span<const double> magnitudes) {
+    OracleDot dot;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+        const double magnitude = std::abs(static_cast<double>(x[k]));
+        const double weight = std::abs(static_cast<double>(weights[k]));
+        dot.sum += static_cast<double>(x[k]) * values[k];
+        dot.norm += magnitude * magnitudes[k];
+        if (magnitude < kOperandFloor) dot.dropped += magnitude * magnitudes[k];
+        if (weight < kOperandFloor) dot.dropped += magnitude * weight;
+    }
+    return dot;
+}
+
+}  // namespace
 
 MemberWeights member_weights(const PerturbedLinearDesc& desc, std::span<const float> weights, const NoiseContext& when,
                              std::int32_t member) {
@@ -67,28 +82,6 @@ MemberWeights member_weights(const PerturbedLinearDesc& desc, std::span<const fl
     }
     return formed;
 }
-
-struct OracleDot {
-    double sum = 0.0;
-    double norm = 0.0;
-    double dropped = 0.0;  // terms of operands below the operand rule's floor
-};
-
-OracleDot oracle_dot(std::span<const float> x, std::span<const float> weights, std::span<const double> values,
-                     std::span<const double> magnitudes) {
-    OracleDot dot;
-    for (std::size_t k = 0; k < x.size(); ++k) {
-        const double magnitude = std::abs(static_cast<double>(x[k]));
-        const double weight = std::abs(static_cast<double>(weights[k]));
-        dot.sum += static_cast<double>(x[k]) * values[k];
-        dot.norm += magnitude * magnitudes[k];
-        if (magnitude < kOperandFloor) dot.dropped += magnitude * magnitudes[k];
-        if (weight < kOperandFloor) dot.dropped += magnitude * weight;
-    }
-    return dot;
-}
-
-}  // namespace
 
 PerturbedLinearOracle perturbed_linear_oracle(const PerturbedLinearDesc& desc, std::span<const float> weights,
                                               std::span<const float> input, const NoiseContext& when,
