@@ -55,7 +55,8 @@ TEST_F(bench_suite, rows_have_figures_beside_limits_of_the_same_run) {
 
 TEST_F(bench_suite, whole_generations_and_populations) {
     const Ran ran = run_command(
-        {"bench", "--quick", "--only", "CartPole, 4096 members", "--only", "8-16-16-4", "--json"}, only(kLavapipe));
+        {"bench", "--quick", "--only", "CartPole, 4096 members", "--only", "8-16-16-4, 8 examples", "--json"},
+        only(kLavapipe));
     ASSERT_EQ(ran.code, 0) << ran.err;
     const Json suite = ran.last();
     std::multiset<std::string> groups;

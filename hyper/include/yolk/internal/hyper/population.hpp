@@ -62,9 +62,10 @@ struct PopulationOptions {
     bool plain_outputs = false;
     /// PopulationOutputs::means in place of its values: for systems whose output is their reward, one element.
     bool mean_outputs = false;
-    /// Equations that read each other and are elementwise, or work along the same rows, are one kernel, made for them,
-    /// and products read operands that are moved where they were before; otherwise each equation has a kernel of its
-    /// own. The bits are the same.
+    /// Equations that read each other and are elementwise, or work along the same rows, are one kernel, made for them.
+    /// Small perturbed layers that follow each other are one kernel (yolk/perturbed_network.hpp). Products read
+    /// operands that are moved where they were before. Otherwise each equation has a kernel of its own. The bits are
+    /// the same.
     bool joined_kernels = true;
 };
 
