@@ -63,8 +63,8 @@ const uint FACTORS1 = AB0 + WHOLE_BLOCKS(WIDTH1);
 const uint FACTORS2 = FACTORS1 + AB1 + WHOLE_BLOCKS(WIDTH2);
 const uint FACTORS3 = FACTORS2 + AB2 + WHOLE_BLOCKS(WIDTH3);
 const uint FACTOR_COUNT = FACTORS3 + AB3 + WHOLE_BLOCKS(WIDTH4);
-// Whether noise is drawn and weights are loaded before the rows: where an invocation serves one row they are made where
-// they are used, eight outputs at a time, for they would only hold registers.
+// Whether noise is drawn and weights are loaded before the rows. An invocation of one row makes them as it uses them,
+// eight outputs at a time: kept, they would only hold registers.
 const bool KEEPS = ROWS > 1u || BOTH_SIDES == 1u;
 const uint PRODUCTS1 = WIDTH0 * WIDTH1;
 const uint PRODUCTS2 = PRODUCTS1 + WIDTH1 * WIDTH2;
@@ -112,7 +112,7 @@ float multiply_add(float sum, float a, float b) {
 #endif
 }
 
-// Of units_[from ...], which are operands, the operands of the perturbation.
+// Makes projections_ from units_[from ...], which are operands.
 void project(uint inputs, uint factors, uint from, float scale) {
     [[unroll]] for (uint rho = 0u; rho < RANK; ++rho) {
         precise float sum = 0.0;
@@ -135,8 +135,8 @@ float with_bias(float sum, float bias, float noise, float vector_scale) {
 #define ACTIVATE_UNITS(function, units, count) \
     [[unroll]] for (uint o = 0u; o < count; ++o) units_[units + o] = function(units_[units + o]);
 
-// What a layer has of a pair, whatever the row; and what it makes of a row. Text for each layer, with constants in its
-// conditions: what they rule out goes before functions are inlined, many times each.
+// The functions of a layer. They are text for each layer, so that their conditions are constants: a branch that these
+// rule out is removed before functions are inlined, many times each.
 #define LAYER(n, in_, out_count, products, factors, units, to, activation)                                         \
     void prepare_layer##n(int pair) {                                                                              \
         draw(params.weights##n, DOMAIN_A, pair, factors, out_count * RANK);                                        \

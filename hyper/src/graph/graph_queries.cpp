@@ -58,6 +58,16 @@ std::vector<bool> variables_read(const Graph& graph) {
     return read;
 }
 
+std::vector<std::vector<std::size_t>> readers_of(const Graph& graph) {
+    std::vector<std::vector<std::size_t>> readers(graph.variables.size());
+    for (std::size_t i = 0; i < graph.equations.size(); ++i) {
+        for (const Atom& atom : graph.equations[i].operands) {
+            if (const auto* id = std::get_if<VariableId>(&atom)) readers[id->value].push_back(i);
+        }
+    }
+    return readers;
+}
+
 bool can_move(const ValueType& type) {
     if (type.kind == ValueKind::List || type.kind == ValueKind::Integer) return false;
     if (type.kind != ValueKind::Record) return type.kind != ValueKind::Boolean;

@@ -26,6 +26,8 @@ using Body = std::shared_ptr<const Graph>;
 [[nodiscard]] std::size_t nesting_of(const Graph& graph, std::size_t most = kMostNesting);
 /// Which variables equations and outputs read.
 [[nodiscard]] std::vector<bool> variables_read(const Graph& graph);
+/// By variable, the equations that read it, in their order; one that reads it twice stands there twice.
+[[nodiscard]] std::vector<std::vector<std::size_t>> readers_of(const Graph& graph);
 
 /// Tensors, numbers, texts (they move by texts; the empty one is zero), and records that have one in them: they move as
 /// records of their own type, in which what cannot move (integers, booleans, lists) is blank.

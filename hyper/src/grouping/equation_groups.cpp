@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "graph_queries.hpp"
 #include "group_draft.hpp"
 #include "lowering_rules.hpp"
 
@@ -20,11 +21,8 @@ constexpr std::size_t kNoGroup = static_cast<std::size_t>(-1);
 class GroupFinder {
    public:
     explicit GroupFinder(const GroupQuestion& question)
-        : question_(question), readers_(graph().variables.size()), group_of_(graph().equations.size(), kNoGroup) {
+        : question_(question), readers_(readers_of(graph())), group_of_(graph().equations.size(), kNoGroup) {
         for (std::size_t i = 0; i < graph().equations.size(); ++i) {
-            for (const Atom& atom : graph().equations[i].operands) {
-                if (const auto* id = std::get_if<VariableId>(&atom)) readers_[id->value].push_back(i);
-            }
             if (!takes_part(i)) continue;
             group_of_[i] = groups_.size();
             groups_.push_back({i});

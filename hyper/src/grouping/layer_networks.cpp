@@ -5,12 +5,13 @@
 #include <utility>
 #include <variant>
 
+#include "graph_queries.hpp"
 #include "lowering_rules.hpp"
 
 namespace yolk::hyper::population {
 namespace {
 
-/// What `rows` is does not matter to whether a kernel takes the network.
+/// Without members and rows, which do not decide whether a kernel takes the network.
 PerturbedNetworkDesc description_of(const PlacedExamples& of, std::span<const Source> sources,
                                     std::span<const NetworkLayer> layers) {
     PerturbedNetworkDesc desc;
@@ -37,13 +38,7 @@ PerturbedNetworkDesc description_of(const PlacedExamples& of, std::span<const So
 class LayerFinder {
    public:
     LayerFinder(const NetworkQuestion& question, std::vector<Fused>& fused)
-        : question_(question), fused_(fused), readers_(graph().variables.size()) {
-        for (std::size_t i = 0; i < graph().equations.size(); ++i) {
-            for (const Atom& atom : graph().equations[i].operands) {
-                if (const auto* id = std::get_if<VariableId>(&atom)) readers_[id->value].push_back(i);
-            }
-        }
-    }
+        : question_(question), fused_(fused), readers_(readers_of(graph())) {}
 
     void join() {
         std::vector<bool> joined(graph().equations.size(), false);
@@ -71,7 +66,7 @@ class LayerFinder {
         if (question_.of.placed.equations[i].placement != Placement::Device) return false;
         return graph().equations[i].operation->name == "linear" && is_drawn_matrix(operands(i)[0], question_.sources);
     }
-    /// The one equation that reads what equation i made, where it is of the same place and as many examples.
+    /// The only equation that reads the variable, if it has equation i's place and the variable's examples.
     [[nodiscard]] std::optional<std::size_t> reader_of(VariableId made, std::size_t i) const {
         const std::vector<std::size_t>& readers = readers_[made.value];
         if (question_.taken[made.value] || readers.size() != 1) return {};

@@ -40,7 +40,7 @@ struct Fused {
     std::vector<NetworkLayer> network{};  ///< empty: the kernel is that of one layer
 };
 
-/// Of an operation that layers can end in.
+/// The activation that an operation is; none for other operations.
 [[nodiscard]] std::optional<Activation> activation_of(const Operation& operation);
 /// By equation. `read_on_host` says of each variable whether an equation on the host reads it. A layer takes the
 /// activation where nothing else reads what it gives: no other equation, no output.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph_queries.hpp"
 #include "lowering_rules.hpp"
 
 namespace yolk::hyper::population {
@@ -125,16 +126,11 @@ class ProductFinder {
     explicit ProductFinder(const ProductQuestion& question)
         : question_(question),
           graph_(question.graph),
-          readers_(graph_.variables.size()),
+          readers_(readers_of(graph_)),
           settled_(graph_.equations.size(), 0) {
         found_.read.resize(graph_.variables.size());
         found_.written.resize(graph_.variables.size());
         found_.is_idle.assign(graph_.equations.size(), false);
-        for (std::size_t i = 0; i < graph_.equations.size(); ++i) {
-            for (const Atom& atom : graph_.equations[i].operands) {
-                if (const auto* id = std::get_if<VariableId>(&atom)) readers_[id->value].push_back(i);
-            }
-        }
     }
 
     [[nodiscard]] ProductViews find() {

@@ -24,7 +24,7 @@ namespace yolk {
 
 inline constexpr std::uint32_t kMostNetworkLayers = 4;
 inline constexpr std::uint32_t kMostNetworkWidth = 64;
-/// Of all layers: drivers compile each product and each element of noise by itself.
+/// Limits of all layers together: drivers compile each product and each element of noise by itself.
 inline constexpr std::uint32_t kMostNetworkProducts = 512;
 inline constexpr std::uint32_t kMostNetworkNoise = 256;
 

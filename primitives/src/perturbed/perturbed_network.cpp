@@ -56,7 +56,7 @@ Result<void> check_perturbed_network(const PerturbedNetworkDesc& desc) {
 
 namespace {
 
-/// Of an element of noise: its share of a block, and what it is made with.
+/// An element of noise costs its share of a block and the operation that uses it.
 constexpr std::uint64_t kDrawnElementCost = kNoiseBlockCost / kNoiseElementsPerBlock + 1;
 
 std::vector<ViewShape> weights_views(const PerturbedNetworkDesc& desc) {

@@ -77,7 +77,7 @@ class ModuleWriter {
     /// Of the function that the body belongs to.
     [[nodiscard]] std::uint32_t parameter() const;
     std::uint32_t call(std::uint32_t function, std::span<const std::uint32_t> operands);
-    /// Calls a function of the library. An error if none has that name and so many operands.
+    /// Calls a function of the library. Error: no function has that name and number of operands.
     Result<std::uint32_t> call_step(const std::string& function, std::span<const std::uint32_t> operands);
     Result<std::uint32_t> param(std::string_view name, std::uint32_t run);
     Result<std::uint32_t> quotient(std::uint32_t element, std::string_view factor, std::string_view shift,

@@ -106,7 +106,7 @@ class RowWriter : private ModuleWriter {
         made_.clear();
         quads_.clear();
     }
-    /// The steps that give one value a row and need exactly so many reductions before them.
+    /// Steps with one value for each row, for which exactly this number of reductions comes first.
     Result<void> write_row_steps(std::uint32_t stage) {
         for (std::size_t s = 0; s < code_.steps.size(); ++s) {
             const std::size_t number = first_step() + s;
