@@ -42,7 +42,8 @@ def test_ctrl_c_ends_calls_that_do_not_come_back(how, call):
         rest, _ = child.communicate(timeout=60)
     finally:
         child.kill()
-    assert child.returncode == 0 and rest.splitlines()[-1] == "ended"
+    # A thread that had taken its function before the signal may still write "begun" after "ended".
+    assert child.returncode == 0 and rest.splitlines().count("ended") == 1
 
 
 IN_THE_BACKGROUND = """
