@@ -2,6 +2,7 @@
 // x W^T of a perturbed layer as a product of its own. The family's table has cases of it (perturbed_linear_test.cpp).
 #include "perturbed_linear_base.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <bit>
@@ -96,11 +97,12 @@ TEST(perturbed_linear_base_space, excludes_what_reads_the_operands_in_the_output
     const PerturbedLinearDesc desc{.members = 4, .rows = 2, .in = 16, .out = 16};
     const auto refused = [&](const PerturbedLinearConfig& config) {
         return expect_error(space_of(DeviceInfo{}, desc).check(config), ErrorKind::BadInput,
-                            "fused and uniform must be 0 and block_k 4");
+                            "fused must be 0, block_k 4, and operand_path 0, or 3 if x is shared");
     };
     EXPECT_OK(space_of(DeviceInfo{}, desc).check(PerturbedLinearConfig{.base = 1}));
     EXPECT_TRUE(refused({.fused = 1, .base = 1}));
     EXPECT_TRUE(refused({.operand_path = kUniformOperand, .base = 1}));
+    EXPECT_TRUE(refused({.operand_path = kTexelOperands, .base = 1}));
     EXPECT_TRUE(refused({.block_k = 8, .base = 1}));
     EXPECT_TRUE(expect_error(space_of(DeviceInfo{}, desc).check(PerturbedLinearConfig{.base = 2}), ErrorKind::BadInput,
                              "base of [perturbed_linear] is 2; it may be 0, 1"));
@@ -160,33 +162,64 @@ class perturbed_linear_base : public testing::DeviceTest {
 };
 YOLK_FOR_EACH_DEVICE(perturbed_linear_base);
 
-// The product's chain first, then the noise's, whoever makes the first and wherever it rests in between.
-TEST_P(perturbed_linear_base, a_product_of_its_own_gives_the_bits_of_the_chain) {
+std::vector<PerturbedLinearDesc> shapes_with_a_base() {
+    std::vector<PerturbedLinearDesc> all;
     for (const bool shared : {true, false}) {
         for (const bool transposed : {true, false}) {
             for (const FloatFormat format : {FloatFormat::F32, kF16}) {
-                PerturbedLinearDesc desc{.members = 5,
-                                         .rows = 3,
-                                         .in = 22,
-                                         .out = 34,
-                                         .rank = 3,
-                                         .shared_input = shared,
-                                         .weights_format = format,
-                                         .input_format = format,
-                                         .transposed = transposed};
-                desc.config = with_base(0);
-                ASSERT_OK_AND_ASSIGN(const auto right, run(desc, -1));
-                EXPECT_EQ(dispatches_, 2U);
-                desc.config = with_base(1);
-                ASSERT_OK_AND_ASSIGN(const auto got, run(desc, -1));
-                EXPECT_EQ(dispatches_, 3U);
-                EXPECT_EQ(got, right) << "shared " << shared << " transposed " << transposed;
-                const std::uint64_t projection = std::uint64_t{4} * 5 * 3 * 3;
-                const std::uint64_t base = std::uint64_t{4} * 3 * (transposed ? 22 : 34);
-                EXPECT_EQ(scratch_bytes_, shared ? 256 + base : projection);
+                // Outputs that are multiples of four are loaded by vectors, of which the last tile has too many.
+                for (const std::uint32_t more : {0U, 2U}) {
+                    all.push_back({.members = 5,
+                                   .rows = 3,
+                                   .in = 22 + more,
+                                   .out = 34 + more,
+                                   .rank = 3,
+                                   .shared_input = shared,
+                                   .weights_format = format,
+                                   .input_format = format,
+                                   .transposed = transposed});
+                }
             }
         }
     }
+    return all;
+}
+
+// The product's chain first, then the noise's, whoever makes the first and wherever it rests in between.
+TEST_P(perturbed_linear_base, a_product_of_its_own_gives_the_bits_of_the_chain) {
+    for (PerturbedLinearDesc desc : shapes_with_a_base()) {
+        SCOPED_TRACE(
+            fmt::format("shared {}, transposed {}, {} -> {}", desc.shared_input, desc.transposed, desc.in, desc.out));
+        desc.config = with_base(0);
+        ASSERT_OK_AND_ASSIGN(const auto right, run(desc, -1));
+        EXPECT_EQ(dispatches_, 2U);
+        desc.config = with_base(1);
+        ASSERT_OK_AND_ASSIGN(const auto got, run(desc, -1));
+        EXPECT_EQ(dispatches_, 3U);
+        EXPECT_EQ(got, right);
+        const std::uint64_t projection = std::uint64_t{4} * 5 * 3 * 3;
+        const std::uint64_t base = std::uint64_t{4} * 3 * (desc.transposed ? desc.in : desc.out);
+        EXPECT_EQ(scratch_bytes_, desc.shared_input ? 256 + base : projection);
+        if (!desc.shared_input || desc.input_format != FloatFormat::F32) continue;
+        desc.config->operand_path = kTexelOperands;
+        ASSERT_OK_AND_ASSIGN(const auto by_texel_buffer, run(desc, -1));
+        EXPECT_EQ(by_texel_buffer, right);
+    }
+}
+
+// 2^20 multiply-adds of a shared x are worth a dispatch, through a texel buffer where the product fits into one.
+TEST_P(perturbed_linear_base, is_the_default_of_many_products_of_a_shared_x) {
+    const PerturbedLinearDesc desc{.members = 32, .rows = 16, .in = 32, .out = 64, .shared_input = true};
+    const DeviceInfo info = device().usable_info();
+    EXPECT_EQ(heuristic_of(info, desc).base, kBaseByMatmul);
+    if (info.kind != DeviceKind::Cpu) return;
+    EXPECT_EQ(heuristic_of(info, desc).operand_path, kTexelOperands);
+    PerturbedLinearDesc few = desc;
+    few.members = 31;
+    EXPECT_EQ(heuristic_of(info, few).base, kBaseInChain);
+    PerturbedLinearDesc unshared = desc;
+    unshared.shared_input = false;
+    EXPECT_EQ(heuristic_of(info, unshared).base, kBaseInChain);
 }
 
 TEST_P(perturbed_linear_base, dispatches_do_not_grow_with_members) {

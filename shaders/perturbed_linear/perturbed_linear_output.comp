@@ -35,7 +35,7 @@ layout(constant_id = kSpecVectorOut) const uint VECTOR_OUT = 0;
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 // One buffer, element by element and four at a time.
 layout(set = 0, binding = kBindOut, scalar) buffer Out { float values[]; } out_;
-layout(set = 0, binding = kBindOut, scalar) writeonly buffer Out4 { vec4 values[]; } out4_;
+layout(set = 0, binding = kBindOut, scalar) buffer Out4 { vec4 values[]; } out4_;
 layout(set = 0, binding = kBindProjection, scalar) readonly restrict buffer Projection { float values[]; } projection_;
 uint a_base_of(uint batch) { return params.a_offset; }  // there is one product
 uint b_base_of(uint batch) { return params.b_offset; }
@@ -63,15 +63,20 @@ uint instance_of(TilePlace place, uint i) {
     return params.first_instance + (RAGGED == 1u ? min(row, params.m - 1u) : row);
 }
 
-// The sums of the dispatch before, or of matmul.
+// The sums of the dispatch before, or of matmul. Columns past the last one take sums that are there, and are not stored.
 void load_sums(TilePlace place) {
-    uint last = params.n - 1u;
+    uint last = params.n - (VECTOR_OUT == 1u && NEIGHBOURS ? 4u : 1u);
     [[unroll]] for (uint i = 0u; i < TILE_M; ++i) {
         uint instance = instance_of(place, i);
         uint row = (BASE == kBaseInA ? instance % params.rows : instance) * params.n;
         [[unroll]] for (uint j = 0u; j < GROUPS_N; ++j) {
             uvec4 at = row + uvec4(min(column_of(place, 4u * j), last), min(column_of(place, 4u * j + 1u), last),
                                    min(column_of(place, 4u * j + 2u), last), min(column_of(place, 4u * j + 3u), last));
+            if (VECTOR_OUT == 1u && NEIGHBOURS) {
+                if (BASE == kBaseInA) sums[i * GROUPS_N + j] = A4_AT(at.x / 4u);
+                else sums[i * GROUPS_N + j] = out4_.values[at.x / 4u];
+                continue;
+            }
             if (BASE == kBaseInA) sums[i * GROUPS_N + j] = vec4(A_AT(at.x), A_AT(at.y), A_AT(at.z), A_AT(at.w));
             else sums[i * GROUPS_N + j] = vec4(out_.values[at.x], out_.values[at.y], out_.values[at.z],
                                                out_.values[at.w]);

@@ -99,7 +99,8 @@ const Kernel<abi_pl::Params>& output_kernel(const PerturbedLinearDesc& desc, con
         return exact ? exact_one : fast_one;
     };
     const auto& plain = of(kernels::kPerturbedLinearOutput, kernels::kPerturbedLinearOutputFast);
-    if (config.base != kBaseInChain) return plain;  // it reads neither x nor W
+    // It reads neither x nor W, but may read the product of a shared x.
+    if (config.base != kBaseInChain && config.operand_path == kDirectOperands) return plain;
     if (config.storage16 == 1)
         return of(kernels::kPerturbedLinearOutputStorage16, kernels::kPerturbedLinearOutputStorage16Fast);
     const bool staged = config.operand_path == kStagedOperands;

@@ -29,10 +29,12 @@ std::vector<std::uint32_t> base_values(const DeviceInfo& info, const PerturbedLi
     return {kBaseInChain, kBaseByMatmul};
 }
 
-Result<void> check_base(const PerturbedLinearConfig& config) {
+Result<void> check_base(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& config) {
     if (config.base == kBaseInChain) return {};
-    if (config.fused == 0 && config.operand_path == kDirectOperands && config.block_k == 4) return {};
-    return bad_input("With base 1 or 2, fused and uniform must be 0 and block_k 4.");
+    const bool reads_product = desc.shared_input && config.operand_path == kTexelOperands;
+    if (config.fused == 0 && config.block_k == 4 && (reads_product || config.operand_path == kDirectOperands))
+        return {};
+    return bad_input("With base 1 or 2, fused must be 0, block_k 4, and operand_path 0, or 3 if x is shared.");
 }
 
 }  // namespace yolk

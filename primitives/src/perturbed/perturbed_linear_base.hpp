@@ -27,6 +27,6 @@ inline constexpr std::uint32_t kBaseOnMatrixUnits = 2;
 [[nodiscard]] std::vector<std::uint32_t> base_values(const DeviceInfo& info, const PerturbedLinearDesc& desc);
 
 /// What a base of its own excludes.
-[[nodiscard]] Result<void> check_base(const PerturbedLinearConfig& config);
+[[nodiscard]] Result<void> check_base(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& config);
 
 }  // namespace yolk

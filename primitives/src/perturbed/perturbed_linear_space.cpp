@@ -71,9 +71,10 @@ Result<void> check_fused_uniform(const PerturbedLinearDesc& desc, const Perturbe
 Result<void> check_fused_texel(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
     const std::uint64_t instances = std::uint64_t{desc.shared_input ? 1 : desc.members} * desc.rows;
     const std::uint64_t inputs = checked_bytes({instances, inner_size(desc)}, 1, "x").value_or(UINT64_MAX);
-    const std::uint64_t elements = std::max(inputs, std::uint64_t{desc.in} * desc.out);
+    const std::uint64_t product = desc.shared_input ? std::uint64_t{desc.rows} * outer_size(desc) : 0;  // with a base
+    const std::uint64_t elements = std::max({inputs, product, std::uint64_t{desc.in} * desc.out});
     if (elements > info.limits.max_texel_buffer_elements) {
-        return bad_input("A texel buffer of this device has {} elements; x or W has {}.",
+        return bad_input("A texel buffer of this device has {} elements; x, W or their product has {}.",
                          info.limits.max_texel_buffer_elements, elements);
     }
     return {};
@@ -119,7 +120,7 @@ Result<void> legal_perturbed_linear(const DeviceInfo& info, const PerturbedLinea
     if (is_16bit(desc) && c.operand_path != kDirectOperands && c.operand_path != kStagedOperands)
         return bad_input("x and W of 16 bits are storage buffers: operand_path must be 0 or 1.");
     YOLK_TRY_VOID(check_fused_geometry(desc, c));
-    YOLK_TRY_VOID(check_base(c));
+    YOLK_TRY_VOID(check_base(desc, c));
     YOLK_TRY_VOID(check_fused_uniform(desc, c));
     if (c.operand_path == kTexelOperands) YOLK_TRY_VOID(check_fused_texel(info, desc));
     if (c.operand_path == kStagedOperands) YOLK_TRY_VOID(check_staged_form(info, desc, c));
@@ -349,11 +350,11 @@ PerturbedLinearConfig default_of_one_chain(const DeviceInfo& info, const Perturb
 
 }  // namespace
 
-// Matrix units where they pay. Else members that share x share x W^T, from a few members on; on CPU drivers not of a
-// small W, where a dispatch more costs what it saves.
+// Matrix units where they pay. Else members that share x share x W^T, from a few members on; on CPU drivers not where a
+// dispatch more costs what it saves.
 PerturbedLinearConfig perturbed_linear_heuristic(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
     constexpr std::uint32_t kFewMembers = 4;
-    constexpr std::uint64_t kSmallWeights = 4096;
+    constexpr std::uint64_t kFewProducts = std::uint64_t{1} << 20U;
     const ConfigSpace<PerturbedLinearConfig> space = space_of(info, desc);
     if (const auto units = default_on_units(info, desc); units && space.check(*units)) return *units;
     const PerturbedLinearConfig chain = default_of_one_chain(info, desc, space);
@@ -363,13 +364,16 @@ PerturbedLinearConfig perturbed_linear_heuristic(const DeviceInfo& info, const P
             if (space.check(config)) return config;
         }
     }
-    if (std::uint64_t{desc.in} * desc.out < kSmallWeights) return chain;
+    if (std::uint64_t{desc.members} * desc.rows * desc.in * desc.out < kFewProducts) return chain;
     PerturbedLinearConfig shared = chain;
     shared.base = kBaseByMatmul;
     shared.fused = 0;
-    shared.operand_path = kDirectOperands;
     shared.block_k = 4;
-    return space.check(shared) ? shared : chain;
+    for (const std::uint32_t path : {kTexelOperands, kDirectOperands}) {
+        shared.operand_path = path;
+        if (space.check(shared)) return shared;
+    }
+    return chain;
 }
 
 }  // namespace yolk
