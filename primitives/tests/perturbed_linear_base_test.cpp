@@ -97,7 +97,7 @@ TEST(perturbed_linear_base_space, excludes_what_reads_the_operands_in_the_output
     const PerturbedLinearDesc desc{.members = 4, .rows = 2, .in = 16, .out = 16};
     const auto refused = [&](const PerturbedLinearConfig& config) {
         return expect_error(space_of(DeviceInfo{}, desc).check(config), ErrorKind::BadInput,
-                            "fused must be 0, block_k 4, and operand_path 0, or 3 if x is shared");
+                            "fused must be 0, block_k 4, and operand_path 0, or 3 if x is shared and");
     };
     EXPECT_OK(space_of(DeviceInfo{}, desc).check(PerturbedLinearConfig{.base = 1}));
     EXPECT_TRUE(refused({.fused = 1, .base = 1}));

@@ -29,12 +29,13 @@ std::vector<std::uint32_t> base_values(const DeviceInfo& info, const PerturbedLi
     return {kBaseInChain, kBaseByMatmul};
 }
 
+// Texel buffers are for CPU drivers, which gain nothing from more than eight lanes.
 Result<void> check_base(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& config) {
     if (config.base == kBaseInChain) return {};
-    const bool reads_product = desc.shared_input && config.operand_path == kTexelOperands;
-    if (config.fused == 0 && config.block_k == 4 && (reads_product || config.operand_path == kDirectOperands))
-        return {};
-    return bad_input("With base 1 or 2, fused must be 0, block_k 4, and operand_path 0, or 3 if x is shared.");
+    const bool by_texel = config.operand_path == kTexelOperands && desc.shared_input && config.workgroup_size == 8;
+    if (config.fused == 0 && config.block_k == 4 && (by_texel || config.operand_path == kDirectOperands)) return {};
+    return bad_input(
+        "With base 1 or 2, fused must be 0, block_k 4, and operand_path 0, or 3 if x is shared and workgroup_size 8.");
 }
 
 }  // namespace yolk
