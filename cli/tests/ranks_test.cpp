@@ -71,6 +71,26 @@ TEST_F(ranks, any_number_has_the_state_of_one) {
     }
 }
 
+TEST_F(ranks, of_a_run_over_a_data_set_have_the_state_of_one) {
+    std::string rows = "x,y,kind\n";
+    for (int i = 0; i < 200; ++i)
+        rows += fmt::format("{},{},{}\n", i % 17, i % 23, i % 17 < i % 23 ? "above" : "below");
+    write_text(folder_ / "points.csv", rows);
+    const std::string command =
+        "\"$YOLK\" train points.csv --hidden 8 --population 64 --batch 32 --generations 4 --json --quiet --out ";
+    const Ran one = run(command + "one");
+    ASSERT_EQ(one.code, 0) << one.err;
+    EXPECT_FALSE(one.last().contains("ranks"));
+    const Ran two = run("mpirun -n 2 " + command + "two");
+    ASSERT_EQ(two.code, 0) << two.err;
+    const Json last = two.last();
+    EXPECT_EQ(last["state_hash"], one.last()["state_hash"]);
+    EXPECT_EQ(last["test"], one.last()["test"]);
+    ASSERT_EQ(last["ranks"].size(), 2U);
+    EXPECT_GT(last["ranks"][1]["candidates"], 0);
+    EXPECT_EQ(read_text(folder_ / "two" / "model.safetensors"), read_text(folder_ / "one" / "model.safetensors"));
+}
+
 TEST_F(ranks, of_a_recurrent_policy_have_the_state_of_one) {
     const std::string command = fmt::format("\"$YOLK\" {} --recurrent 5 --hidden none --generations 4 --out ", kTask);
     const Ran one = run(command + "one");

@@ -15,6 +15,7 @@
 #include "learn_run.hpp"
 #include "output.hpp"
 #include "ranks.hpp"
+#include "search_places.hpp"
 #include "select_device.hpp"
 #include "text_lines.hpp"
 #include "yolk/finetune.hpp"
@@ -65,6 +66,7 @@ Json tuned_json(const FinetuneFlags& flags, std::span<const Device> devices,
               {"seconds", outcome.seconds},
               {"peak_memory_bytes", peak_resident_bytes()},
               {"adapter", outcome.adapter.string()}};
+    json.update(places_json(outcome.search));
     if (outcome.search.held_out_start) json["before"]["held_out"] = *outcome.search.held_out_start;
     if (outcome.search.held_out_best) json["after"]["held_out"] = *outcome.search.held_out_best;
     if (!outcome.previous.empty()) json["previous"] = outcome.previous.string();
@@ -89,7 +91,7 @@ void print_tuned(const FinetuneFlags& flags, const transformer::FinetuneOutcome&
     print_figures("by the adapter", outcome.adapted, {});
     print_line("The adapter's rank of {} leaves out {:.1f} % of the change.", flags.options.adapter_rank,
                100.0 * outcome.residual);
-    for (const std::string& note : outcome.search.notes) print_line(note);
+    print_places(outcome.search);
     if (!flags.options.merged.empty()) print_line("saved the whole model in {}", shown(flags.options.merged));
     if (outcome.adapter.empty()) return;
     print_line("saved the adapter in {}", shown(outcome.adapter));

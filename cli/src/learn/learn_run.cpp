@@ -12,6 +12,7 @@
 #include "last_run.hpp"
 #include "output.hpp"
 #include "ranks.hpp"
+#include "search_places.hpp"
 #include "select_device.hpp"
 #include "yolk/internal/core/file.hpp"
 #include "yolk/internal/core/printable.hpp"
@@ -75,6 +76,7 @@ Json learned_json(const tasks::Configuration& configuration, std::span<const Dev
               {"seconds", outcome.seconds},
               {"peak_memory_bytes", peak_resident_bytes()},
               {"model", outcome.file.string()}};
+    json.update(places_json(outcome.search));
     json.update(judged_json(outcome.judged));
     if (!outcome.previous.empty()) json["previous"] = outcome.previous.string();
     return json;
@@ -87,7 +89,7 @@ void print_learned(const tasks::Configuration& configuration, const tasks::Learn
                outcome.training_rows, outcome.model.classes.size(), outcome.search.state_hash);
     if (outcome.judged.held_out) print_score("held out", *outcome.judged.held_out);
     if (outcome.judged.test) print_score("test", *outcome.judged.test);
-    for (const std::string& note : outcome.search.notes) print_line(note);
+    print_places(outcome.search);
     if (outcome.file.empty()) return;
     print_line("saved {}", shown(outcome.file));
     print_line("look at it: {} eval {}", command_name(), shell_quoted(outcome.file.string()));

@@ -9,6 +9,7 @@
 #include "open_system.hpp"
 #include "output.hpp"
 #include "ranks.hpp"
+#include "search_places.hpp"
 #include "text_flags.hpp"
 #include "yolk/internal/core/file.hpp"
 #include "yolk/internal/core/writer_lock.hpp"
@@ -46,30 +47,6 @@ void print_cost(const hyper::OptimizeOutcome& outcome) {
     for (const std::string& sentence : outcome.fallbacks) print_line(sentence);
 }
 
-void print_shares(const hyper::OptimizeOutcome& outcome) {
-    double all = 0.0;
-    for (const evolve::WorkerShare& share : outcome.shares) all += share.members;
-    for (const evolve::WorkerShare& share : outcome.shares) {
-        print_line("{}: {:.1f} % of the candidates, busy for {:.1f} s{}", share.name, 100.0 * share.members / all,
-                   share.busy_seconds, share.dropped ? ", dropped" : "");
-    }
-    for (const std::string& note : outcome.notes) print_line(note);
-}
-
-void print_rank_shares(const hyper::OptimizeOutcome& outcome) {
-    double all = 0.0;
-    for (const evolve::RankShare& share : outcome.ranks) all += static_cast<double>(share.members);
-    for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank) {
-        const evolve::RankShare& share = outcome.ranks[rank];
-        print_line("rank {}: {:.1f} % of the candidates, evaluating for {:.1f} s", rank,
-                   100.0 * static_cast<double>(share.members) / all, share.seconds);
-    }
-    if (outcome.ranks.empty()) return;
-    const std::uint64_t generations = std::max(1U, outcome.generations);
-    print_line("rank 0 sent {} and received {} per generation", bytes_text(outcome.traffic.sent_bytes / generations),
-               bytes_text(outcome.traffic.received_bytes / generations));
-}
-
 void print_optimize_outcome(const hyper::OptimizeOutcome& outcome) {
     if (outcome.resumed_from > 0) print_line("went on from generation {}", outcome.resumed_from);
     print_line("reward {} from {} after {} generations (stopped by {}), {} metric calls, {} host calls, {} dispatches",
@@ -82,8 +59,7 @@ void print_optimize_outcome(const hyper::OptimizeOutcome& outcome) {
     print_text_rounds(outcome);
     if (outcome.failed_candidates > 0)
         print_line("{} candidates failed and counted as the worst", outcome.failed_candidates);
-    print_shares(outcome);
-    print_rank_shares(outcome);
+    print_places(outcome);
 }
 
 /// Keeps other commands from writing the file, and tells before the work whether it can be written at all.

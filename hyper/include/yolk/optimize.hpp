@@ -213,6 +213,8 @@ struct OptimizeOutcome {
 };
 /// Without history and fallbacks.
 [[nodiscard]] Json to_json(const OptimizeOutcome& outcome);
+/// Of it what says where the search ran: devices and ranks where there were several, and notes.
+[[nodiscard]] Json places_json(const OptimizeOutcome& outcome);
 
 /// Derivatives of the mean reward of a step's examples, on the device.
 class Gradients {

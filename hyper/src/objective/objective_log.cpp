@@ -119,6 +119,22 @@ Json to_json(const TextRound& round) {
     return json;
 }
 
+Json places_json(const OptimizeOutcome& outcome) {
+    Json json = Json::object();
+    if (!outcome.shares.empty()) {
+        json["devices"] = shares_json(outcome.shares);
+        json["depends_on_placement"] = outcome.depends_on_placement;
+    }
+    if (!outcome.ranks.empty()) {
+        const std::uint64_t steps = std::max(1U, outcome.generations);
+        json["ranks"] = ranks_json(outcome.ranks);
+        json["sent_bytes_per_generation"] = outcome.traffic.sent_bytes / steps;
+        json["received_bytes_per_generation"] = outcome.traffic.received_bytes / steps;
+    }
+    if (!outcome.notes.empty()) json["notes"] = outcome.notes;
+    return json;
+}
+
 Json to_json(const OptimizeOutcome& outcome) {
     Json json{{"start_reward", outcome.start_reward},  {"best_reward", outcome.best_reward},
               {"generations", outcome.generations},    {"resumed_from", outcome.resumed_from},
@@ -136,18 +152,8 @@ Json to_json(const OptimizeOutcome& outcome) {
     for (const TextRound& round : outcome.text_rounds) json["text_rounds"].push_back(to_json(round));
     if (outcome.held_out_start) json["held_out_start"] = *outcome.held_out_start;
     if (outcome.held_out_best) json["held_out_best"] = *outcome.held_out_best;
-    if (!outcome.shares.empty()) {
-        json["devices"] = shares_json(outcome.shares);
-        json["depends_on_placement"] = outcome.depends_on_placement;
-    }
+    json.update(places_json(outcome));
     if (!outcome.state_hash.empty()) json["state_hash"] = outcome.state_hash;
-    if (!outcome.ranks.empty()) {
-        const std::uint64_t steps = std::max(1U, outcome.generations);
-        json["ranks"] = ranks_json(outcome.ranks);
-        json["sent_bytes_per_generation"] = outcome.traffic.sent_bytes / steps;
-        json["received_bytes_per_generation"] = outcome.traffic.received_bytes / steps;
-    }
-    if (!outcome.notes.empty()) json["notes"] = outcome.notes;
     return json;
 }
 
