@@ -168,14 +168,20 @@ def figure(values, unit):
     return text if values[1] == values[2] else f"{text} ({words[1]} to {words[2]})"
 
 
+def place_of(where):
+    """Shorter: of lavapipe its version and the processor."""
+    lavapipe = re.fullmatch(r"llvmpipe .* Mesa ([\d.]+) .*?, (\d+ cores of .*)", where)
+    return f"lavapipe {lavapipe[1]}, {lavapipe[2].replace('(R)', '')}" if lavapipe else where
+
+
 def taken_row(found, entry):
     """A row of the data, from one of bench/peers/run."""
     usual = entry["where"] == USUAL_MACHINE
-    device = entry["where"].split(",")[0]
+    place = place_of(entry["where"])
     ratio = [rounded(value) for value in found["ratio"]]
-    row = {"name": found["name"] if usual else f"{found['name']} on {device}", "what": found["what"],
+    row = {"name": found["name"] if usual else f"{found['name']} on {place}", "what": found["what"],
            "ours": figure(found["ours"], found["unit"]), "theirs": f"{found['peer']}: {figure(found['theirs'], '')}",
-           "ratio": ratio[0] if ratio[1] == ratio[2] else ratio, "where": USUAL if usual else entry["where"],
+           "ratio": ratio[0] if ratio[1] == ratio[2] else ratio, "where": USUAL if usual else place,
            "when": entry["when"], "command": f"`{entry['command']}`"}  # fmt: skip
     return row | ({"note": found["note"].replace("|", "\\|")} if found.get("note") else {})
 

@@ -119,8 +119,11 @@ class Pages(Case):
     def test_taken_rows_of_another_device_are_added(self):
         self.put(GOOD)
         self.take(ENTRY | {"where": "Card 5, driver 1, 16 cores of X"}, MEASURED)
-        self.assertEqual([row["name"] for row in self.data()], ["a/b", "a/b on Card 5"])
+        self.assertEqual([row["name"] for row in self.data()], ["a/b", "a/b on Card 5, driver 1, 16 cores of X"])
         self.assertIn("2026-11-28, Card 5, driver 1, 16 cores of X", self.text())
+        lavapipe = "llvmpipe (LLVM 15.0.6, 256 bits), llvmpipe Mesa 22.3.6 (LLVM 15.0.6), 2 cores of X(R) Y"
+        self.take(ENTRY | {"where": lavapipe}, MEASURED)
+        self.assertIn("2026-11-28, lavapipe 22.3.6, 2 cores of X Y", self.text())
 
     def test_rows_that_are_no_measurement_are_not_taken(self):
         self.put(GOOD)
