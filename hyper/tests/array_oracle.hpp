@@ -278,9 +278,12 @@ inline Array gather(const Array& x, const Array& ids, const Attributes& attribut
     return made(shape, [&](const Coordinates& at) { return x.values.at(named(ids, at, k)); });
 }
 
-inline Array scatter_add(Array x, const Array& ids, const Array& updates, const Attributes& attributes) {
+inline Array scatter(Array x, const Array& ids, const Array& updates, const Attributes& attributes, bool adds) {
     const std::size_t k = whole(attributes, "dimension", 0);
-    each(updates.shape, [&](const Coordinates& at) { x.values.at(named(ids, at, k)) += updates.values.at(at); });
+    each(updates.shape, [&](const Coordinates& at) {
+        double& place = x.values.at(named(ids, at, k));
+        place = updates.values.at(at) + (adds ? place : 0.0);
+    });
     return x;
 }
 
@@ -305,7 +308,8 @@ inline Array computed(const std::string& operation, std::span<const Array> opera
     if (operation == "broadcast_to")
         return made(list(attributes, "shape"), [&](const Coordinates& at) { return repeated(x, at); });
     if (operation == "gather") return gather(x, operands[1], attributes);
-    if (operation == "scatter_add") return scatter_add(x, operands[1], operands[2], attributes);
+    if (operation == "scatter" || operation == "scatter_add")
+        return scatter(x, operands[1], operands[2], attributes, operation == "scatter_add");
     if (operation == "cumulative_sum") return cumulative_sum(x, attributes);
     if (operation == "softmax" || operation == "log_softmax" || operation == "layer_norm" || operation == "rms_norm")
         return by_row(operation, x, attributes);

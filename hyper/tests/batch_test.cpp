@@ -112,6 +112,8 @@ TEST(batch, of_ids_that_differ_from_element_to_element) {
                                    {"gather", {tensor({2, 4, 3}), tensor({2, 2})}, 1},
                                    {"gather", {tensor({2, 4}), tensor({3})}, 1},
                                    {"embedding", {tensor({4, 2}), tensor({3})}, 0},
+                                   {"scatter", {tensor({4, 2}), tensor({3}), tensor({3, 2})}, 0},
+                                   {"scatter", {tensor({2, 4, 3}), tensor({2, 2}), tensor({2, 2, 2, 3})}, 1},
                                    {"scatter_add", {tensor({4, 2}), tensor({3}), tensor({3, 2})}, 0},
                                    {"scatter_add", {tensor({2, 4, 3}), tensor({2, 2}), tensor({2, 2, 2, 3})}, 1}};
     for (const ByIds& by : cases) {

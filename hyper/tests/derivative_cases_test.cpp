@@ -103,10 +103,11 @@ void add_rearranging_cases(std::vector<DerivativeCase>& all) {
     const Value three = ids({2, 0, 2}, {3}), four = ids({1, 0, 2, 1}, {2, 2});
     all.push_back(with_literal("gather", {tensor({3, 2})}, 1, three, at_dimension(0)));
     all.push_back(noted(with_literal("gather", {tensor({2, 3, 2})}, 1, four, at_dimension(1)), "in the middle"));
-    all.push_back(with_literal("scatter_add", {tensor({3, 2}), tensor({3, 2})}, 1, three, at_dimension(0)));
-    all.push_back(
-        noted(with_literal("scatter_add", {tensor({2, 3, 2}), tensor({2, 2, 2, 2})}, 1, four, at_dimension(1)),
-              "in the middle"));
+    for (const char* const scatter : {"scatter", "scatter_add"}) {
+        all.push_back(with_literal(scatter, {tensor({3, 2}), tensor({3, 2})}, 1, three, at_dimension(0)));
+        all.push_back(noted(with_literal(scatter, {tensor({2, 3, 2}), tensor({2, 2, 2, 2})}, 1, four, at_dimension(1)),
+                            "in the middle"));
+    }
     all.push_back(with_literal("embedding", {tensor({3, 2})}, 1, three));
     all.push_back(plain_case("to_number", {tensor({1, 1})}));
 }

@@ -180,10 +180,12 @@ inline void add_by_ids(std::vector<VocabularyCase>& cases, Draws& draws) {
             const Attributes attributes{{"dimension", static_cast<std::int64_t>(k)}};
             cases.push_back(
                 {.operation = "gather", .shapes = {shape, ids}, .attributes = attributes, .ids_below = shape[k]});
-            cases.push_back({.operation = "scatter_add",
-                             .shapes = {shape, ids, Shape(updates)},
-                             .attributes = attributes,
-                             .ids_below = shape[k]});
+            for (const char* const operation : {"scatter", "scatter_add"}) {
+                cases.push_back({.operation = operation,
+                                 .shapes = {shape, ids, Shape(updates)},
+                                 .attributes = attributes,
+                                 .ids_below = shape[k]});
+            }
         }
     }
 }

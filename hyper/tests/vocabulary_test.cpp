@@ -131,6 +131,13 @@ TEST(vocabulary, repeated_ids_add_in_their_order) {
               Value(Tensor::vector({1.0F})));
 }
 
+TEST(vocabulary, of_repeated_ids_the_last_stays) {
+    const Value x = Tensor::vector({1.0F, 2.0F});
+    const Attributes along{{"dimension", std::int64_t{0}}};
+    EXPECT_EQ(run("scatter", {x, Tensor::vector({1, 1, 1}), Tensor::vector({3, 4, 5})}, along).value()[0],
+              Value(Tensor::vector({1.0F, 5.0F})));
+}
+
 TEST(vocabulary, refuses_what_does_not_fit) {
     const Value a = drawn_tensor({2, 3}, 1);
     const Value cube = drawn_tensor({2, 3, 4}, 1);

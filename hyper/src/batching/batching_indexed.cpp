@@ -112,21 +112,22 @@ std::vector<Batched> batch_embedding(BatchSite& site) {
     return {stacked_value(site.emit.reshape(rows, prepended(site.size, site.results[0].shape)), site.results[0])};
 }
 
-std::vector<Batched> batch_scatter_add(BatchSite& site) {
+template <bool kAdds>
+std::vector<Batched> batch_scatter(BatchSite& site) {
+    constexpr const char* kName = kAdds ? "scatter_add" : "scatter";
     EquationWriter& emit = site.emit;
     const Batched &x = site.operands[0], &ids = site.operands[1], &updates = site.operands[2];
     const Indexed indexed(x.type.shape, site.dimension(), ids.type.shape.rank());
     const Atom more = stacked(emit, site.size, updates);
     if (ids.form == Form::Shared) {
-        const Atom all = emit("scatter_add", {stacked(emit, site.size, x), ids.atoms[0], more},
-                              along_dimension(indexed.dimension + 1));
+        const Atom all =
+            emit(kName, {stacked(emit, site.size, x), ids.atoms[0], more}, along_dimension(indexed.dimension + 1));
         return {stacked_value(all, site.results[0])};
     }
     if (!is_small(site, indexed)) return repeated(site);
-    const Atom all =
-        emit("scatter_add",
-             {one_table(site, indexed, x), ids_in_table(site, indexed, ids), emit.permute(more, indexed.ids_first())},
-             along_dimension(0));
+    const Atom all = emit(
+        kName, {one_table(site, indexed, x), ids_in_table(site, indexed, ids), emit.permute(more, indexed.ids_first())},
+        along_dimension(0));
     const Atom apart = emit.reshape(all, prepended(site.size, prepended(indexed.rows(), indexed.rest())));
     return {stacked_value(emit.permute(apart, inverse(indexed.rows_first())), site.results[0])};
 }
@@ -134,7 +135,8 @@ std::vector<Batched> batch_scatter_add(BatchSite& site) {
 constexpr std::array kIndexedBatching{
     Batching{"gather", batch_gather},
     Batching{"embedding", batch_embedding},
-    Batching{"scatter_add", batch_scatter_add},
+    Batching{"scatter", batch_scatter<false>},
+    Batching{"scatter_add", batch_scatter<true>},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations that move elements, and their ways back: slice and pad, concat and split, gather and scatter_add.
+// Operations that move elements, and their ways back: slice and pad, concat and split, gather and scatter.
 #include <algorithm>
 #include <array>
 
@@ -98,9 +98,9 @@ std::vector<Tangent> pull_gather(Site& site, Tangents results, const std::vector
     return {site.emit("scatter_add", {zero_of(site.type(0)), site.operands[1], *results[0]}, along(site)), Tangent()};
 }
 
-std::vector<Tangent> push_scatter_add(Site& site, Tangents operands) {
+std::vector<Tangent> push_scatter(Site& site, Tangents operands) {
     if (!operands[0] && !operands[2]) return std::vector<Tangent>(1);
-    return {site.emit("scatter_add",
+    return {site.emit(site.equation.operation->name,
                       {or_zero(operands[0], site.type(0)), site.operands[1], or_zero(operands[2], site.type(2))},
                       along(site))};
 }
@@ -108,6 +108,29 @@ std::vector<Tangent> pull_scatter_add(Site& site, Tangents results, const std::v
     std::vector<Tangent> moved(3);
     if (wanted[0]) moved[0] = *results[0];
     if (wanted[2]) moved[2] = site.emit("gather", {*results[0], site.operands[1]}, along(site));
+    return moved;
+}
+
+/// 1 for the updates that stay, of equal ids the last: those that find their own number where they put it.
+Atom stays(Site& site) {
+    const Shape x = site.shape(0), shape = site.shape(2);
+    const std::size_t count = site.shape(1).element_count().value_or(0);
+    std::size_t inner = 1;
+    for (auto d = static_cast<std::size_t>(site.dimension()) + 1; d < x.rank(); ++d) inner *= x[d];
+    std::vector<float> numbers;
+    for (std::size_t i = 0; i < shape.element_count().value_or(0); ++i)
+        numbers.push_back(static_cast<float>(i / inner % count));
+    const Atom own = Value(Tensor::create(shape, std::move(numbers)).value());
+    const Atom last = site.emit("scatter", {zero_of(site.type(0)), site.operands[1], own}, along(site));
+    return site.emit("equal_to", {site.emit("gather", {last, site.operands[1]}, along(site)), own});
+}
+std::vector<Tangent> pull_scatter(Site& site, Tangents results, const std::vector<bool>& wanted) {
+    std::vector<Tangent> moved(3);
+    if (wanted[0]) moved[0] = site.emit("scatter", {*results[0], site.operands[1], zero_of(site.type(2))}, along(site));
+    if (wanted[2]) {
+        const Atom found = site.emit("gather", {*results[0], site.operands[1]}, along(site));
+        moved[2] = site.emit("where", {stays(site), found, zero_of(site.type(2))});
+    }
     return moved;
 }
 
@@ -131,7 +154,8 @@ constexpr std::array kRearrangingDerivatives{
     Derivative{"concat", push_same, pull_concat},
     Derivative{"split", push_same, pull_split},
     Derivative{"gather", push_gather, pull_gather},
-    Derivative{"scatter_add", push_scatter_add, pull_scatter_add},
+    Derivative{"scatter", push_scatter, pull_scatter},
+    Derivative{"scatter_add", push_scatter, pull_scatter_add},
     Derivative{"embedding", push_embedding, pull_embedding},
 };
 

@@ -60,7 +60,7 @@ Result<void> evaluate_again(TracedExample& example, std::size_t index) {
 
 bool takes_ids(const Equation& equation) {
     const std::string_view name = equation.operation->name;
-    return name == "gather" || name == "scatter_add" || name == "embedding";
+    return name == "gather" || name == "scatter" || name == "scatter_add" || name == "embedding";
 }
 
 bool reads_any(const Equation& equation, const std::vector<bool>& variables) {

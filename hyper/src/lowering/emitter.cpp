@@ -27,6 +27,13 @@ void append_floats(const Value& value, const Shape& shape, std::vector<std::uint
     words.insert(words.end(), shape.element_count().value_or(0), std::bit_cast<std::uint32_t>(number));
 }
 
+/// Whole numbers in range, behind `first`: others were refused, by the trace or with the new examples. A plan may be
+/// made before a value is there that candidates will have for themselves (refresh()); it does not run.
+void append_ids(const Value& value, std::uint64_t count, std::uint32_t first, std::vector<std::uint32_t>& words) {
+    if (value.tensor() == nullptr) return words.resize(words.size() + count, first);
+    for (const float id : value.tensor()->values()) words.push_back(first + static_cast<std::uint32_t>(id));
+}
+
 std::vector<Value> values_of(const Constants::Origin& origin) {
     std::vector<Value> values;
     for (std::uint32_t e = 0; e < origin.examples; ++e)
@@ -90,6 +97,10 @@ BufferRef Emitter::result(VariableId variable) {
     return buffer;
 }
 
+BufferRef Emitter::next_state(VariableId variable) {
+    return buffers_of_[group_][variable.value] = source_values(inputs_.next_states[variable.value]);
+}
+
 void Emitter::step(std::vector<BufferRef> reads, std::vector<BufferRef> writes, std::uint64_t scratch_bytes,
                    Bind bind) {
     Step step{.views = std::move(reads), .bind = std::move(bind)};
@@ -118,9 +129,15 @@ BufferRef Emitter::source_values(std::int32_t index) {
                         .offset = inputs_.mean_offsets[static_cast<std::size_t>(index)],
                         .bytes = kElementBytes * elements};
     }
+    if (source.kind == SourceKind::Carried) {
+        known = {.home = BufferRef::Home::State,
+                 .index = static_cast<std::uint32_t>(index),
+                 .bytes = kElementBytes * elements * members()};
+        return known;
+    }
     if (!source.drawn_on_device()) {
         known = temporary(kElementBytes * elements * members());
-        return upload({.to = known, .source = index, .carried = source.kind == SourceKind::Carried});
+        return upload({.to = known, .source = index});
     }
     const BufferRef vector{.home = BufferRef::Home::Mean,
                            .offset = inputs_.mean_offsets[static_cast<std::size_t>(index)],
@@ -208,7 +225,7 @@ BufferRef Emitter::table(const Operand& operand) {
 BufferRef Emitter::upload(Upload upload) {
     layout_.buffers[upload.to.index].first = phase_begin_;
     upload.staging = layout_.staging_bytes;
-    if (!upload.carried) layout_.staging_bytes += round_up(upload.to.bytes, kViewAlignment);
+    layout_.staging_bytes += round_up(upload.to.bytes, kViewAlignment);
     layout_.phases.back().uploads.push_back(upload);
     return upload.to;
 }
@@ -303,12 +320,10 @@ BufferRef Emitter::constant(const Operand& operand, bool per_example, const Shap
 
 BufferRef Emitter::constant_words(const Operand& operand, bool per_example) {
     return store(fmt::format("{} as words {}", key_of(operand), per_example),
-                 [&of = group(), count = examples(per_example), place = operand.place](auto& words) {
-                     for (std::uint32_t e = 0; e < count; ++e) {
-                         // What is no whole number in range was refused, by the trace or with the new examples.
-                         for (const float id : traced_value(of.examples[e], place).tensor()->values())
-                             words.push_back(static_cast<std::uint32_t>(id));
-                     }
+                 [&of = group(), count = examples(per_example), place = operand.place,
+                  elements = element_count(operand.type)](auto& words) {
+                     for (std::uint32_t e = 0; e < count; ++e)
+                         append_ids(traced_value(of.examples[e], place), elements, 0, words);
                  },
                  {&group(), operand.place, examples(per_example)});
 }
@@ -317,14 +332,12 @@ BufferRef Emitter::constant_ids(const Operand& ids, const IdTables& tables) {
     const std::string key =
         fmt::format("{} as ids of {} {} {}", key_of(ids), tables.count, tables.extent, tables.per_example);
     return store(key,
-                 [&of = group(), place = ids.place, tables](auto& words) {
+                 [&of = group(), place = ids.place, tables, elements = element_count(ids.type)](auto& words) {
                      for (std::uint32_t e = 0; e < of.count(); ++e) {
                          const Value& value = traced_value(of.examples[e], place);
                          const std::uint32_t first = tables.per_example ? e * tables.count : 0;
-                         for (std::uint32_t t = first; t < first + tables.count; ++t) {
-                             for (const float id : value.tensor()->values())
-                                 words.push_back(t * tables.extent + static_cast<std::uint32_t>(id));
-                         }
+                         for (std::uint32_t t = first; t < first + tables.count; ++t)
+                             append_ids(value, elements, t * tables.extent, words);
                      }
                  },
                  {&group(), ids.place, group().count()});

@@ -36,9 +36,9 @@ inline constexpr std::uint32_t kMostNumbers = 1U << 16U;
 
 /// A buffer before it has a place.
 struct BufferRef {
-    enum class Home : std::uint8_t { None, Arena, Constants, Mean };
+    enum class Home : std::uint8_t { None, Arena, Constants, Mean, State };
     Home home = Home::None;
-    std::uint32_t index = 0;   ///< Arena: which
+    std::uint32_t index = 0;   ///< Arena: which; State: of which source
     std::uint64_t offset = 0;  ///< Constants, Mean
     std::uint64_t bytes = 0;
 };
@@ -96,8 +96,7 @@ struct Upload {
     BufferRef to;
     std::uint64_t staging = 0;
     std::int32_t source = -1;
-    bool flush = false;    ///< elements below 2^-40 in size become 0
-    bool carried = false;  ///< it comes from the device, not from the staging
+    bool flush = false;  ///< elements below 2^-40 in size become 0
     std::uint32_t group = 0;
     VariableId variable{};
 };
@@ -191,6 +190,9 @@ class Emitter {
         std::span<const ProductViews> products;
         std::span<const Source> sources;
         std::span<const std::uint64_t> mean_offsets;  ///< bytes, by source
+        /// By variable of the only group: the source whose next state it is, if nothing but the equation that makes it
+        /// reads that state; otherwise -1. Empty: no source is carried.
+        std::span<const std::int32_t> next_states;
         std::uint32_t members = 0;
         bool antithetic = true;
         Determinism determinism = Determinism::Exact;
@@ -230,6 +232,12 @@ class Emitter {
 
     /// A new buffer for a result.
     [[nodiscard]] BufferRef result(VariableId variable);
+    /// Whether the variable is the next state of the source, and may be written over it.
+    [[nodiscard]] bool replaces(VariableId variable, std::int32_t source) const {
+        return source >= 0 && !inputs_.next_states.empty() && inputs_.next_states[variable.value] == source;
+    }
+    /// The result lies where that state does.
+    [[nodiscard]] BufferRef next_state(VariableId variable);
     /// The result is the same memory.
     void alias(VariableId variable, const BufferRef& buffer) { buffers_of_[group_][variable.value] = buffer; }
     [[nodiscard]] BufferRef temporary(std::uint64_t bytes);

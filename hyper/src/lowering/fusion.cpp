@@ -14,16 +14,8 @@ bool reads(const Atom& atom, VariableId variable) {
     return id != nullptr && *id == variable;
 }
 
-bool is_perturbed_layer(const Graph& graph, const PlacedGraph& placed, std::span<const Source> sources,
-                        const Equation& equation) {
-    if (equation.operation->name != "linear" && equation.operation->name != "linear_transposed") return false;
-    const auto* weight = std::get_if<VariableId>(&equation.operands[0]);
-    if (weight == nullptr) return false;
-    const Operand operand{.place = {},
-                          .variable = weight,
-                          .type = graph.variables[weight->value].type,
-                          .traits = placed.variables[weight->value]};
-    return is_drawn_matrix(operand, sources);
+bool is_layer(const Equation& equation) {
+    return equation.operation->name == "linear" || equation.operation->name == "linear_transposed";
 }
 
 /// The one equation that reads the variable.
@@ -48,13 +40,12 @@ std::optional<Activation> activation_of(const Operation& operation) {
     return activation;
 }
 
-std::vector<Fused> fuse(const Graph& graph, const PlacedGraph& placed, std::span<const Source> sources,
-                        const std::vector<bool>& read_on_host) {
+std::vector<Fused> fuse(const Graph& graph, const PlacedGraph& placed, const std::vector<bool>& read_on_host) {
     std::vector<Fused> fused(graph.equations.size());
     const auto on_device = [&](std::size_t i) { return placed.equations[i].placement == Placement::Device; };
     for (std::size_t i = 0; i < graph.equations.size(); ++i) {
         const Equation& layer = graph.equations[i];
-        if (!on_device(i) || !is_perturbed_layer(graph, placed, sources, layer)) continue;
+        if (!on_device(i) || !is_layer(layer)) continue;
         const VariableId between = layer.results[0];
         const std::optional<std::size_t> reader = only_reader(graph, between);
         if (read_on_host[between.value] || !reader || !on_device(*reader)) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Equations that one kernel computes together: a perturbed layer and the activation of what it gives. The values
-// between are never written, which is most of what a small layer costs on a CPU driver.
+// Equations that one kernel computes together: a layer and the activation of what it gives. The values between are
+// never written, which is most of what a small layer costs on a CPU driver.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ struct Fused {
 [[nodiscard]] std::optional<Activation> activation_of(const Operation& operation);
 /// By equation. `read_on_host` says of each variable whether an equation on the host reads it. A layer takes the
 /// activation where nothing else reads what it gives: no other equation, no output.
-[[nodiscard]] std::vector<Fused> fuse(const Graph& graph, const PlacedGraph& placed, std::span<const Source> sources,
+[[nodiscard]] std::vector<Fused> fuse(const Graph& graph, const PlacedGraph& placed,
                                       const std::vector<bool>& read_on_host);
 
 }  // namespace yolk::hyper::population

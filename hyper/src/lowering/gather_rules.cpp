@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of gather and scatter_add: rows by ids that are data, or that the device found with argmax.
+// Rules of gather, scatter and scatter_add: rows by ids that are data, or that the device found with argmax.
 #include <utility>
 
 #include "lowering_rules.hpp"
@@ -147,13 +147,14 @@ void copy_step(Emitter& emitter, const Operand& x, bool per_example, const Buffe
                  }));
 }
 
-/// The updates are added to what `target` has.
-void scatter_step(Emitter& emitter, const ByIds& by, const BufferRef& updates, const BufferRef& target) {
+/// The updates go into `target`, or are added to what it has.
+void scatter_step(Emitter& emitter, const ByIds& by, ScatterMode mode, const BufferRef& updates,
+                  const BufferRef& target) {
     const ScatterDesc desc{.members = by.lists,
                            .target_rows = by.extent,
                            .columns = by.columns,
                            .id_count = by.count,
-                           .mode = ScatterMode::Add,
+                           .mode = mode,
                            .shared_ids = by.shared_ids};
     const BufferRef status = emitter.temporary(kElementBytes);
     emitter.step({by.ids, updates}, {target, status}, 0, bind_operation(desc, [](std::span<const BufferView> views) {
@@ -165,18 +166,21 @@ void emit_scatter(Emitter& emitter, const Equation& equation, std::span<const Op
     const Operand& x = operands[0];
     const Operand& ids = operands[1];
     const Operand& updates = operands[2];
+    const ScatterMode mode = equation.operation->name == "scatter" ? ScatterMode::Assign : ScatterMode::Add;
+    const VariableId result = equation.results[0];
     const Places at = places_of(emitter, equation, operands);
     const bool plain = !ids.traits.varies || at.size.outer == 1;
     const ByIds by = ids.traits.varies ? by_found(emitter, ids, at) : by_data(emitter, ids, at, at.per_example);
     if (plain) {
         const BufferRef values = emitter.full(updates, at.per_example, updates.type.shape);
-        const BufferRef target = emitter.result(equation.results[0]);
-        copy_step(emitter, x, at.per_example, target);
-        return scatter_step(emitter, by, values, target);
+        const bool in_place = x.traits.varies && emitter.replaces(result, x.traits.source);
+        const BufferRef target = in_place ? emitter.next_state(result) : emitter.result(result);
+        if (!in_place) copy_step(emitter, x, at.per_example, target);
+        return scatter_step(emitter, by, mode, values, target);
     }
     const BufferRef values = to_front(emitter, updates, at, at.count);
     const BufferRef target = to_front(emitter, x, at, at.size.extent);  // a copy: not plain, it has been moved
-    scatter_step(emitter, by, values, target);
+    scatter_step(emitter, by, mode, values, target);
     from_front(emitter, equation, target, at, at.size.extent);
 }
 

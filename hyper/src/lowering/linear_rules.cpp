@@ -55,15 +55,16 @@ void emit_perturbed(Emitter& emitter, const Fused& fused, std::span<const Operan
 }
 
 /// Values of each candidate (or of each of its examples), or data for all.
-void emit_given(Emitter& emitter, const Equation& equation, std::span<const Operand> operands, const LinearSize& size,
+void emit_given(Emitter& emitter, const Fused& fused, std::span<const Operand> operands, const LinearSize& size,
                 bool transposed) {
     const Operand& weight = operands[0];
     const Operand& x = operands[1];
-    const bool per_example = emitter.traits(equation.results[0]).per_example;
+    const bool per_example = emitter.traits(*fused.result).per_example;
     const std::uint32_t examples = emitter.examples(per_example);
     MatmulDesc desc{.n = transposed ? size.in : size.out,
                     .k = transposed ? size.out : size.in,
                     .b = {.transposed = !transposed},
+                    .activation = fused.activation,
                     .determinism = emitter.determinism()};
     BufferRef matrices;
     BufferRef input;
@@ -83,17 +84,14 @@ void emit_given(Emitter& emitter, const Equation& equation, std::span<const Oper
         desc.batch = emitter.members() * examples;
         desc.m = size.rows;
     }
-    emitter.step({matrices, input}, {emitter.result(equation.results[0])}, 0,
+    emitter.step({matrices, input}, {emitter.result(*fused.result)}, 0,
                  bind_operation(desc, [](std::span<const BufferView> views) {
                      return MatmulViews{.a = views[1], .b = views[0], .out = views[2]};
                  }));
 }
 
 void emit_linear(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
-    emit_product(emitter, equation, operands, false);
-}
-void emit_linear_transposed(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
-    emit_product(emitter, equation, operands, true);
+    emit_layer(emitter, equation, operands, {.result = equation.results[0]});
 }
 
 std::string refuses_embedding(const Equation&, std::span<const Operand> operands, std::span<const Source>) {
@@ -141,22 +139,17 @@ void emit_embedding(Emitter& emitter, const Equation& equation, std::span<const 
 
 }  // namespace
 
-void emit_product(Emitter& emitter, const Equation& equation, std::span<const Operand> operands, bool transposed) {
-    const LinearSize size = linear_size(operands);
-    if (is_drawn_matrix(operands[0], emitter.sources())) {
-        emit_perturbed(emitter, {.result = equation.results[0]}, operands, size, transposed);
-    } else {
-        emit_given(emitter, equation, operands, size, transposed);
-    }
+void emit_product(Emitter& emitter, const Fused& fused, std::span<const Operand> operands, bool transposed) {
+    const auto emit = is_drawn_matrix(operands[0], emitter.sources()) ? &emit_perturbed : &emit_given;
+    emit(emitter, fused, operands, linear_size(operands), transposed);
 }
 
-void emit_fused_layer(Emitter& emitter, const Equation& equation, std::span<const Operand> operands,
-                      const Fused& fused) {
-    emit_perturbed(emitter, fused, operands, linear_size(operands), equation.operation->name == "linear_transposed");
+void emit_layer(Emitter& emitter, const Equation& equation, std::span<const Operand> operands, const Fused& fused) {
+    emit_product(emitter, fused, operands, equation.operation->name == "linear_transposed");
 }
 
 const Rule kLinear{refuses_linear, emit_linear};
-const Rule kLinearTransposed{refuses_linear, emit_linear_transposed};
+const Rule kLinearTransposed{refuses_linear, emit_linear};
 const Rule kEmbedding{refuses_embedding, emit_embedding, true};
 
 }  // namespace yolk::hyper::population

@@ -65,6 +65,7 @@ constexpr std::pair<std::string_view, const Rule*> kRules[] = {
     {"broadcast_to", &kRearrange},
     {"pad", &kPad},
     {"gather", &kGather},
+    {"scatter", &kScatter},
     {"scatter_add", &kScatter},
 };
 

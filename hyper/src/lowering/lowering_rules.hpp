@@ -49,11 +49,11 @@ struct Normalization {
 /// Whether a kernel draws the noise of this operand where it is a drawn matrix; other equations are given the sum.
 [[nodiscard]] bool draws_noise_of(const Equation& equation, std::size_t operand);
 [[nodiscard]] bool is_drawn_matrix(const Operand& operand, std::span<const Source> sources);
-/// (weight [out, in], x) -> x W^T, or x W where it is transposed. A weight that is drawn is never formed.
-void emit_product(Emitter& emitter, const Equation& equation, std::span<const Operand> operands, bool transposed);
-/// The same of a drawn weight with the activation that was fused into it.
-void emit_fused_layer(Emitter& emitter, const Equation& equation, std::span<const Operand> operands,
-                      const Fused& fused);
+/// (weight [out, in], x) -> x W^T, or x W where it is transposed, with the activation that was fused into it. A weight
+/// that is drawn is never formed.
+void emit_product(Emitter& emitter, const Fused& fused, std::span<const Operand> operands, bool transposed);
+/// The same of an equation linear or linear_transposed.
+void emit_layer(Emitter& emitter, const Equation& equation, std::span<const Operand> operands, const Fused& fused);
 
 // The rules' files.
 extern const Rule kElementwise, kLinear, kLinearTransposed, kEmbedding, kMatmul, kSoftmax, kReduce, kArgmax, kNormalize,

@@ -115,8 +115,8 @@ void turn(PlacedProduct& product) {
 void emit_matmul(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
     const Operand& a = operands[0];
     const Operand& b = operands[1];
-    if (is_drawn_matrix(b, emitter.sources())) return emit_product(emitter, equation, std::array{b, a}, true);
     const VariableId out = equation.results[0];
+    if (is_drawn_matrix(b, emitter.sources())) return emit_product(emitter, {.result = out}, std::array{b, a}, true);
     const bool per_example = emitter.traits(out).per_example;
     const ProductEquation of_any{.a = a,
                                  .b = b,

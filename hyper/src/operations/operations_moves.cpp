@@ -90,7 +90,7 @@ Result<Values> evaluate_scatter(const Equation& equation, std::span<const Value>
                            .target_rows = size.extent,
                            .columns = size.inner,
                            .id_count = static_cast<std::uint32_t>(ids.size()),
-                           .mode = ScatterMode::Add,
+                           .mode = equation.operation->name == "scatter" ? ScatterMode::Assign : ScatterMode::Add,
                            .shared_ids = true};
     std::vector<float> values(x.values().begin(), x.values().end());
     reference::twin_of(desc, {values, ids, operands[2].tensor()->values()});
@@ -103,6 +103,7 @@ constexpr std::array kMoveOperations{
     Operation{"pad", rearrange_types, evaluate_rearrange},
     Operation{"broadcast_to", rearrange_types, evaluate_rearrange},
     Operation{"gather", gather_types, evaluate_gather},
+    Operation{"scatter", scatter_types, evaluate_scatter},
     Operation{"scatter_add", scatter_types, evaluate_scatter},
 };
 

@@ -36,6 +36,7 @@ class Candidates {
     }
     /// Empty where the mean is on the host alone.
     [[nodiscard]] BufferView device_mean() const noexcept { return question_->perturbations.device_mean; }
+    [[nodiscard]] bool carry() const noexcept { return !question_->carried.empty(); }
     /// Of a source that is carried, the states of all of the question's candidates; otherwise empty.
     [[nodiscard]] BufferView carried(std::size_t source) const noexcept {
         return question_->carried.empty() ? BufferView{} : question_->carried[source];

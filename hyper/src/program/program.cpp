@@ -126,11 +126,13 @@ void Program::lay_out_mean() {
 }
 
 Layout Program::emit(std::uint32_t members, ChunkPlan* plan) {
+    const std::vector<std::int32_t> next = next_states();
     Emitter emitter({.groups = groups_,
                      .placed = placed_,
                      .products = products_,
                      .sources = sources_,
                      .mean_offsets = mean_offsets_,
+                     .next_states = next,
                      .members = members,
                      .antithetic = options_.antithetic,
                      .determinism = options_.determinism},
@@ -175,7 +177,7 @@ void Program::emit_equations(Emitter& emitter, const Phase& phase) {
         if (!fused.network.empty())
             emit_network(emitter, placed_examples(group), index, fused);
         else if (fused.result)
-            emit_fused_layer(emitter, equation, operands, fused);
+            emit_layer(emitter, equation, operands, fused);
         else
             rule_of(equation.operation)->emit(emitter, equation, operands);
     }
@@ -251,7 +253,7 @@ Result<void> Program::choose_chunk() {
         dispatcher_ != nullptr ? suiting_bytes(dispatcher_->device().info().kind) : options_.budget_bytes;
     options_.members_per_chunk =
         most_that_fit(most, is_free ? std::min(suiting, options_.budget_bytes) : options_.budget_bytes);
-    if (options_.members_per_chunk > 1) return {};
+    if (options_.members_per_chunk > 1) return align_chunk();
     const Layout least = emit(1);
     if (!fits(least, options_.budget_bytes)) {
         return Error{ErrorKind::OutOfMemory,
@@ -260,7 +262,7 @@ Result<void> Program::choose_chunk() {
                                  "the budget, or evaluate fewer examples at once.",
                                  least.arena_bytes, least.largest_bytes, options_.budget_bytes)};
     }
-    return {};
+    return align_chunk();
 }
 
 Result<void> Program::create_shared_buffers() {
@@ -284,6 +286,7 @@ BufferView Program::view_of(const ChunkPlan& plan, const BufferRef& ref) const {
         case BufferRef::Home::Arena: return {plan.arena, plan.layout.buffers[ref.index].offset, ref.bytes};
         case BufferRef::Home::Constants: return {constants_buffer_, ref.offset, ref.bytes};
         case BufferRef::Home::Mean: return {mean_buffer_, ref.offset, ref.bytes};
+        case BufferRef::Home::State: return plan.states[ref.index];
         case BufferRef::Home::None: break;
     }
     return {};
@@ -319,15 +322,18 @@ Result<void> Program::bind(ChunkPlan& plan) {
     return {};
 }
 
-Result<ChunkPlan*> Program::chunk_plan(std::uint32_t members) {
+Result<ChunkPlan*> Program::chunk_plan(std::uint32_t members, std::vector<BufferView> states) {
     const auto found = std::ranges::find(plans_, members, &ChunkPlan::members);
     if (found != plans_.end()) {
         std::rotate(found, found + 1, plans_.end());
+        YOLK_TRY_VOID(bind_states(*plans_.back(), std::move(states)));
         return plans_.back().get();
     }
     auto plan = std::make_unique<ChunkPlan>();
     plan->members = members;
+    plan->states = std::move(states);
     plan->layout = emit(members, plan.get());
+    if (!plan->states.empty()) YOLK_TRY_VOID(check_states(*plan));
     if (plans_.empty()) YOLK_TRY_VOID(try_elements(*plan));
     YOLK_TRY_VOID(create_buffers(*plan));
     if (plans_.size() == options_.kept_plans) plans_.erase(plans_.begin());

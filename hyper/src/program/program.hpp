@@ -49,13 +49,13 @@ struct ChunkPlan {
     std::vector<std::vector<BufferRef>> kept{};  ///< by group and output; of Options::keep_outputs
     Buffer arena;                                // before what is bound to it
     Layout layout;
+    std::vector<BufferView> states{};  ///< what its steps are bound to: by source, empty of those that are not carried
     /// What the host writes while the device works on another chunk: two, by turns.
     struct Slot {
         Buffer staging, readback;
         std::optional<Recorder> recorder;
         /// Where the last of the chunk's means go on the device; those before them go to the readback.
         BufferView means_to;
-        std::vector<BufferView> carried{};  ///< by source: the chunk's states, which are empty of other sources
         /// Options::repeats: what the recorder holds, if it can be submitted again.
         struct Recorded {
             const Phase* phase = nullptr;
@@ -111,8 +111,9 @@ class Program {
     [[nodiscard]] std::span<const Phase> phases() const noexcept { return phases_; }
     [[nodiscard]] const PlacedGraph& placed(std::uint32_t group) const { return placed_[group]; }
     [[nodiscard]] std::uint32_t members_per_chunk() const noexcept { return options_.members_per_chunk; }
-    /// Made on first use; a few are kept.
-    [[nodiscard]] Result<ChunkPlan*> chunk_plan(std::uint32_t members);
+    /// Made on first use; a few are kept. Other states than those of the last time are bound anew: then nothing of the
+    /// plan may be running.
+    [[nodiscard]] Result<ChunkPlan*> chunk_plan(std::uint32_t members, std::vector<BufferView> states = {});
     /// The examples have been replaced: the next recording copies their data. Errors: the driver's, no memory.
     [[nodiscard]] Result<void> take_examples();
     /// Mean values into their staging; the next recording copies them.
@@ -182,10 +183,17 @@ class Program {
     void keep_outputs(Emitter& emitter, ChunkPlan* plan) const;
     void emit_means(Emitter& emitter) const;
     void record_means(const ChunkPlan& plan, ChunkPlan::Slot& slot) const;
+    /// Those that no kernel has put in their places.
     void record_states(const ChunkPlan& plan, ChunkPlan::Slot& slot) const;
     [[nodiscard]] bool fits(const Layout& layout, std::uint64_t bytes) const;
     [[nodiscard]] std::uint32_t most_that_fit(std::uint32_t most, std::uint64_t bytes);
     [[nodiscard]] Result<void> choose_chunk();
+    /// Chunks of states are parts of one view, each of which must begin where a kernel can read it.
+    [[nodiscard]] Result<void> align_chunk();
+    /// Emitter::Inputs::next_states.
+    [[nodiscard]] std::vector<std::int32_t> next_states() const;
+    [[nodiscard]] Result<void> bind_states(ChunkPlan& plan, std::vector<BufferView> states);
+    [[nodiscard]] Result<void> check_states(const ChunkPlan& plan) const;
     [[nodiscard]] Result<void> create_shared_buffers();
     /// Those of a plan, and what its steps are bound to.
     [[nodiscard]] Result<void> create_buffers(ChunkPlan& plan);

@@ -46,7 +46,7 @@ void Program::find_elements(bool joined) {
         Elements& found = elements_.emplace_back();
         found.of.assign(groups_[g].graph().equations.size(), -1);
         const auto [places, taken] = togetherness(g);
-        fused_.push_back(fuse(groups_[g].graph(), placed_[g], sources_, read_on_host_[g]));
+        fused_.push_back(fuse(groups_[g].graph(), placed_[g], read_on_host_[g]));
         if (joined)
             join_layers({.of = placed_examples(g), .sources = sources_, .places = places, .taken = taken}, fused_[g]);
         found.groups = find_groups(

@@ -27,9 +27,7 @@ void Program::begin_phase(const ChunkPlan& plan, ChunkPlan::Slot& slot, const De
         }
     }
     for (const Upload& upload : phase.uploads) {
-        const BufferView from = upload.carried ? slot.carried[static_cast<std::size_t>(upload.source)]
-                                               : BufferView{slot.staging, upload.staging, upload.to.bytes};
-        recorder.copy(from, view_of(plan, upload.to));
+        recorder.copy(BufferView{slot.staging, upload.staging, upload.to.bytes}, view_of(plan, upload.to));
     }
 }
 
@@ -45,13 +43,6 @@ void Program::end_phase(const ChunkPlan& plan, ChunkPlan::Slot& slot, const Phas
     record_means(plan, slot);
     record_states(plan, slot);
     recorder.barrier(Barrier::ToHost);
-}
-
-void Program::record_states(const ChunkPlan& plan, ChunkPlan::Slot& slot) const {
-    std::size_t output = 0;
-    for (const BufferView& state : slot.carried) {
-        if (!state.empty()) slot.recorder->copy(view_of(plan, plan.kept.front()[++output]), state);
-    }
 }
 
 void Program::record_means(const ChunkPlan& plan, ChunkPlan::Slot& slot) const {

@@ -46,7 +46,8 @@ Result<PopulationOutputs> Run::all_chunks() {
     } else {
         YOLK_TRY_VOID(program_.stage_mean(candidates_.mean()));
     }
-    YOLK_TRY_VOID(program_.is_device_only() ? overlapped() : in_turn());
+    // States are bound to a chunk's plan, which may not run then.
+    YOLK_TRY_VOID(program_.is_device_only() && !candidates_.carry() ? overlapped() : in_turn());
     mark_failed(result_);
     return std::move(result_);
 }
@@ -57,7 +58,7 @@ Result<void> Run::begin_chunk(std::uint32_t first, std::size_t slot) {
     // What a pool deals out has any size, and plans are kept by size: powers of two keep them few.
     const std::uint32_t fitting = candidates_.are_some() ? std::bit_floor(left) : left;
     chunk_ = {.first = first, .count = left < most ? fitting : most};
-    YOLK_TRY(chunk_.plan, program_.chunk_plan(chunk_.count));
+    YOLK_TRY(chunk_.plan, program_.chunk_plan(chunk_.count, states_of(chunk_)));
     chunk_.slot = &chunk_.plan->slots[slot];
     chunk_.slot->means_to = {};
     if (const std::uint64_t before = result_.means.size(); !means_.empty() && first + chunk_.count > before) {
@@ -65,14 +66,18 @@ Result<void> Run::begin_chunk(std::uint32_t first, std::size_t slot) {
         const std::uint64_t count = first + chunk_.count - begin;
         chunk_.slot->means_to = means_.part(sizeof(float) * (begin - before), sizeof(float) * count);
     }
-    chunk_.slot->carried.clear();
-    for (std::size_t s = 0; s < program_.sources().size(); ++s) {
-        const BufferView all = candidates_.carried(s);
-        const std::uint64_t each = all.size_bytes / candidates_.count();
-        chunk_.slot->carried.push_back(all.empty() ? all : all.part(each * first, each * chunk_.count));
-    }
     ++result_.counts.chunks;
     return {};
+}
+
+std::vector<BufferView> Run::states_of(const Chunk& chunk) const {
+    std::vector<BufferView> states;
+    for (std::size_t s = 0; candidates_.carry() && s < program_.sources().size(); ++s) {
+        const BufferView all = candidates_.carried(s);
+        const std::uint64_t each = all.size_bytes / candidates_.count();
+        states.push_back(all.empty() ? all : all.part(each * chunk.first, each * chunk.count));
+    }
+    return states;
 }
 
 Result<void> Run::in_turn() {
@@ -125,9 +130,7 @@ Result<void> Run::finish(const Chunk& chunk, const Phase& phase) {
 
 Result<void> Run::submit(const Phase& phase) {
     const DevicePhase& device = chunk_.plan->layout.phases[phase.device_index];
-    for (const Upload& upload : device.uploads) {
-        if (!upload.carried) fill(upload);
-    }
+    for (const Upload& upload : device.uploads) fill(upload);
     if (chunk_.plan->layout.staging_bytes > 0) YOLK_TRY_VOID(chunk_.slot->staging.flush());
     const Moment moment{.when = candidates_.when(),
                         .first_member = candidates_.first_member() + static_cast<std::int32_t>(chunk_.first)};

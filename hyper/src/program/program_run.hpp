@@ -41,6 +41,8 @@ class Run {
     };
     [[nodiscard]] Result<PopulationOutputs> all_chunks();
     [[nodiscard]] Result<void> begin_chunk(std::uint32_t first, std::size_t slot);
+    /// By source; nothing where candidates carry none.
+    [[nodiscard]] std::vector<BufferView> states_of(const Chunk& chunk) const;
     [[nodiscard]] Result<void> submit(const Phase& phase);
     [[nodiscard]] Result<void> collect(const Chunk& chunk, const Phase& phase);
     /// Of a chunk before the one that is prepared: its outputs as well.

@@ -165,6 +165,9 @@ Traced embedding(const Traced& table, const Traced& ids, Line line) {
 Traced gather(const Traced& x, const Traced& ids, std::int64_t dimension, Line line) {
     return apply("gather", {x, ids}, {{"dimension", from_front(dimension, x.shape().rank())}}, line);
 }
+Traced scatter(const Traced& x, const Traced& ids, const Traced& updates, std::int64_t dimension, Line line) {
+    return apply("scatter", {x, ids, updates}, {{"dimension", from_front(dimension, x.shape().rank())}}, line);
+}
 Traced scatter_add(const Traced& x, const Traced& ids, const Traced& updates, std::int64_t dimension, Line line) {
     return apply("scatter_add", {x, ids, updates}, {{"dimension", from_front(dimension, x.shape().rank())}}, line);
 }

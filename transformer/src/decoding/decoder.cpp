@@ -14,6 +14,7 @@
 #include "sampling.hpp"
 #include "session.hpp"
 #include "yolk/internal/core/printable.hpp"
+#include "yolk/internal/core/shape.hpp"
 #include "yolk/stop.hpp"
 
 namespace yolk::transformer {
@@ -104,7 +105,9 @@ Result<hyper::ParameterSet> Decoder::Impl::parameters_with(const std::vector<std
 Result<Decoder::Impl::Kept*> Decoder::Impl::session_for(std::uint64_t places, const std::string* perturbed) {
     std::uint64_t rounded = kLeastPlaces;
     while (rounded < places) rounded *= 2;
-    const auto most = static_cast<std::uint32_t>(std::min<std::uint64_t>(rounded, graph.config().most_tokens));
+    const std::uint64_t used = std::min<std::uint64_t>(rounded, graph.config().most_tokens);
+    // Prompts are read so many tokens at a time, and filled up.
+    const auto most = static_cast<std::uint32_t>(round_up(used, kReadTogether));
     std::string key = fmt::format("{} {}", most, perturbed == nullptr ? "" : "of " + *perturbed);
     if (kept && kept->key == key) return &*kept;
     kept.reset();

@@ -51,13 +51,17 @@ std::vector<float> speeds_of(const DecoderConfig& config) {
     return speeds;
 }
 
-/// x [heads, tokens, width] turned by each token's angles: number i together with i + width / 2.
+/// x [tokens, heads, width] turned by each token's angles: number i together with i + width / 2.
 Traced rotated(const Traced& x, const Sight& sight) {
     const std::uint64_t half = x.shape()[2] / 2;
+    const auto of_heads = [&](const Traced& angles) { return reshape(angles, {x.shape()[0], 1, half}); };
+    const Traced cosine = of_heads(sight.cosine), sine = of_heads(sight.sine);
     const std::vector<Traced> parts = split(x, {half, half}, -1);
-    return concat({parts[0] * sight.cosine - parts[1] * sight.sine, parts[1] * sight.cosine + parts[0] * sight.sine},
-                  -1);
+    return concat({parts[0] * cosine - parts[1] * sine, parts[1] * cosine + parts[0] * sine}, -1);
 }
+
+/// [rows, heads, width] to [heads, rows, width].
+Traced by_heads(const Traced& x) { return permute(x, {1, 0, 2}); }
 
 }  // namespace
 
@@ -91,27 +95,25 @@ Traced DecoderGraph::dense(const std::string& at, const Traced& x, bool has_bias
 Traced DecoderGraph::norm(const std::string& at, const Traced& x) const {
     return apply(at + ".weight", rms_norm(x, {.epsilon = config_.epsilon}));
 }
-Traced DecoderGraph::heads(const Traced& x, std::uint32_t count) const {
-    return permute(reshape(x, {x.shape()[0], count, config_.head_width}), {1, 0, 2});
-}
 
 Traced DecoderGraph::attention(std::uint32_t layer, const Traced& x, const Sight& sight) const {
     const std::string at = fmt::format("model.layers.{}.self_attn.", layer);
-    const auto part = [&](const char* name, std::uint32_t count) {
-        return heads(dense(at + name, x, config_.attention_bias), count);
-    };
     const std::uint64_t tokens = x.shape()[0], width = config_.head_width, sharing = config_.heads / config_.key_heads;
-    const Traced query = rotated(part("q_proj", config_.heads), sight) * (1.0 / std::sqrt(config_.head_width));
+    const auto part = [&](const char* name, std::uint32_t count) {
+        return reshape(dense(at + name, x, config_.attention_bias), {tokens, count, width});
+    };
+    const Traced query =
+        by_heads(rotated(part("q_proj", config_.heads), sight) * (1.0 / std::sqrt(config_.head_width)));
     const auto [keys, values] =
         sight.remember(layer, rotated(part("k_proj", config_.key_heads), sight), part("v_proj", config_.key_heads));
-    const std::uint64_t places = keys.shape()[1];
+    const std::uint64_t places = keys.shape()[0];
     // Queries of one head of keys are rows of one product, so that keys need not be repeated.
     const Shape together{config_.key_heads, sharing * tokens, width};
-    const Traced scores =
-        reshape(matmul(reshape(query, together), transpose(keys)), {config_.key_heads, sharing, tokens, places});
+    const Traced scores = reshape(matmul(reshape(query, together), transpose(by_heads(keys))),
+                                  {config_.key_heads, sharing, tokens, places});
     const Traced shares = softmax(where(sight.seen, scores, kHidden));
-    const Traced mixed = matmul(reshape(shares, {config_.key_heads, sharing * tokens, places}), values);
-    const Traced rows = permute(reshape(mixed, {config_.heads, tokens, width}), {1, 0, 2});
+    const Traced mixed = matmul(reshape(shares, {config_.key_heads, sharing * tokens, places}), by_heads(values));
+    const Traced rows = by_heads(reshape(mixed, {config_.heads, tokens, width}));  // and back
     return dense(at + "o_proj", reshape(rows, {tokens, config_.heads * width}), config_.output_bias);
 }
 

@@ -23,7 +23,7 @@ inline constexpr const char* kDecoderIds = "ids";
 struct Sight {
     hyper::Traced cosine, sine;  ///< of each token's angles, [tokens, half of a head's width]
     hyper::Traced seen;          ///< [tokens, places]: 1 where a token sees the place
-    /// Keys and values of all places, [key heads, places, head width], from a layer's of the tokens.
+    /// Keys and values of all places, [places, key heads, head width], from a layer's of the tokens.
     std::function<std::pair<hyper::Traced, hyper::Traced>(std::uint32_t layer, hyper::Traced keys,
                                                           hyper::Traced values)>
         remember;
@@ -45,7 +45,6 @@ class DecoderGraph {
     [[nodiscard]] hyper::Traced apply(const std::string& name, const hyper::Traced& x) const;
     [[nodiscard]] hyper::Traced dense(const std::string& at, const hyper::Traced& x, bool has_bias) const;
     [[nodiscard]] hyper::Traced norm(const std::string& at, const hyper::Traced& x) const;
-    [[nodiscard]] hyper::Traced heads(const hyper::Traced& x, std::uint32_t count) const;
     [[nodiscard]] hyper::Traced attention(std::uint32_t layer, const hyper::Traced& x, const Sight& sight) const;
     [[nodiscard]] hyper::Traced inner(const std::string& at, const hyper::Traced& x) const;
 

@@ -8,6 +8,11 @@
 #include "yolk/internal/core/shape.hpp"
 
 namespace yolk::transformer {
+namespace {
+
+constexpr std::uint32_t kMostTogether = 1U << 16U;
+
+}  // namespace
 
 Result<DecoderSession::Step*> DecoderSession::step_of(std::uint32_t tokens) {
     std::unique_ptr<Step>& step = steps_[tokens];
@@ -17,9 +22,11 @@ Result<DecoderSession::Step*> DecoderSession::step_of(std::uint32_t tokens) {
     YOLK_TRY(hyper::TracedExample traced, trace_step(graph_, made->parameters, tokens, places_));
     made->traced.push_back(std::move(traced));
     YOLK_TRY(Dispatcher* const dispatcher, devices_.dispatcher());
+    // A step reads all weights, so that as many members as fit into memory share that, whatever the caches hold.
     YOLK_TRY(made->evaluator,
-             hyper::PopulationEvaluator::create({.devices = *dispatcher}, made->traced, made->parameters,
-                                                {.determinism = determinism_, .plain_outputs = true}));
+             hyper::PopulationEvaluator::create(
+                 {.devices = *dispatcher}, made->traced, made->parameters,
+                 {.max_batch_size = kMostTogether, .determinism = determinism_, .plain_outputs = true}));
     step = std::move(made);
     return step.get();
 }

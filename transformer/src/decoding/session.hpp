@@ -30,7 +30,6 @@ class DecoderSession {
           determinism_(determinism),
           places_(places) {}
 
-    [[nodiscard]] std::uint32_t places() const noexcept { return places_; }
     /// Candidates that have read nothing. `around` must outlive what they read; its number of members is theirs.
     [[nodiscard]] Result<void> begin(const hyper::Perturbations& around);
     /// The next tokens of each candidate from the place `starts` on, [candidates, each], of which those behind its own

@@ -37,16 +37,18 @@ class StepTracer {
         const Traced ids = argmax(equal_to(given, counting(config.vocabulary)));
         const Traced start = own(StepGroups::kStart, VectorWeight{.size = 1});
         const Traced at = reshape(reshape(counting(tokens_), {tokens_}) + start, {tokens_, 1});
-        const Traced placed = equal_to(at, counting(places_));  // [tokens, places]
+        const Traced where_to = argmax(equal_to(at, counting(places_)));
         const auto [cosines, sines] = rope_tables(config, places_);
         std::vector<Traced> next(2 * config.layers, Traced(0.0));
-        const Sight sight{.cosine = matmul(placed, cosines),
-                          .sine = matmul(placed, sines),
+        const Sight sight{.cosine = gather(cosines, where_to),
+                          .sine = gather(sines, where_to),
                           .seen = less_or_equal(counting(places_), at),
                           .remember = [&](std::uint32_t layer, const Traced& keys, const Traced& values) {
-                              next[2 * layer] = remembered(2 * layer, keys, placed);
-                              next[2 * layer + 1] = remembered(2 * layer + 1, values, placed);
-                              return std::pair(next[2 * layer], next[2 * layer + 1]);
+                              const Shape by_place{places_, config.key_heads, config.head_width};
+                              next[2 * layer] = remembered(2 * layer, keys, where_to);
+                              next[2 * layer + 1] = remembered(2 * layer + 1, values, where_to);
+                              return std::pair(reshape(next[2 * layer], by_place),
+                                               reshape(next[2 * layer + 1], by_place));
                           }};
         TracedValues outputs{graph_.logits(ids, sight)};
         for (const Traced& one : next) outputs.push_back(one);
@@ -54,14 +56,11 @@ class StepTracer {
     }
 
    private:
-    /// The tokens' in their places, and elsewhere what was there. [key heads, places, head width]
-    [[nodiscard]] Traced remembered(std::uint32_t index, const Traced& fresh, const Traced& placed) const {
-        const DecoderConfig& config = graph_.config();
-        const MatrixWeight state{.out = config.key_heads * places_, .in = config.head_width};
-        const Traced before =
-            reshape(own(StepGroups::remembered(index), state), {config.key_heads, places_, config.head_width});
-        const Traced is_new = reshape(sum(placed, 0), {places_, 1});
-        return where(is_new, matmul(transpose(placed), fresh), before);
+    /// With those of the tokens in their places. [places, key heads * head width]
+    [[nodiscard]] Traced remembered(std::uint32_t index, const Traced& fresh, const Traced& where_to) const {
+        const std::uint32_t width = graph_.config().key_heads * graph_.config().head_width;
+        const Traced before = own(StepGroups::remembered(index), MatrixWeight{.out = places_, .in = width});
+        return scatter(before, where_to, reshape(fresh, {tokens_, width}));
     }
 
     const DecoderGraph& graph_;
@@ -79,7 +78,7 @@ Result<void> add_step_groups(ParameterSet& parameters, const DecoderConfig& conf
     };
     YOLK_TRY_VOID(add(StepGroups::kIds, Tensor::filled({tokens}, 0.0F)));
     YOLK_TRY_VOID(add(StepGroups::kStart, Tensor::filled({1}, 0.0F)));
-    const Tensor state = Tensor::filled({std::uint64_t{config.key_heads} * places, config.head_width}, 0.0F);
+    const Tensor state = Tensor::filled({places, std::uint64_t{config.key_heads} * config.head_width}, 0.0F);
     for (std::uint32_t i = 0; i < 2 * config.layers; ++i) YOLK_TRY_VOID(add(StepGroups::remembered(i), state));
     return {};
 }

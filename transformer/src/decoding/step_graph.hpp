@@ -15,15 +15,15 @@ namespace yolk::transformer {
 struct StepGroups {
     static constexpr const char* kIds = "step.ids";      ///< [tokens]
     static constexpr const char* kStart = "step.start";  ///< [1]: the place of the first token
-    /// Of each layer keys, then values: [key heads x places, head width].
+    /// Of each layer keys, then values: [places, key heads x head width].
     [[nodiscard]] static std::string remembered(std::uint32_t index);
 };
 
 /// Adds them to the weights, for steps of `tokens` tokens in `places` places.
 [[nodiscard]] Result<void> add_step_groups(hyper::ParameterSet& parameters, const DecoderConfig& config,
                                            std::uint32_t tokens, std::uint32_t places);
-/// Outputs: logits [tokens, vocabulary], then the groups remembered() as they are behind the step. Tokens whose places
-/// are beyond the last are remembered nowhere. `parameters` has the weights and the groups.
+/// Outputs: logits [tokens, vocabulary], then the groups remembered() as they are behind the step. All tokens must have
+/// places below `places`. `parameters` has the weights and the groups.
 [[nodiscard]] Result<hyper::TracedExample> trace_step(const DecoderGraph& graph, const hyper::ParameterSet& parameters,
                                                       std::uint32_t tokens, std::uint32_t places);
 

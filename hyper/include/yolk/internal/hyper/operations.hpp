@@ -19,7 +19,8 @@
 //
 //   embedding                          (table [vocabulary, width], ids [n]) -> [n, width]
 //   gather                             (x, ids); dimension: integer -> x.shape[:d] + ids.shape + x.shape[d + 1:]
-//   scatter_add                        (x, ids, updates of gather's shape); dimension: integer -> x with them added
+//   scatter, scatter_add               (x, ids, updates of gather's shape); dimension: integer -> x with them in the
+//                                      elements' places, the last of equal ids, or added
 //
 //   permute                            (x); order: integers, each dimension once
 //   slice                              (x); starts, stops, steps: integers per dimension, 0 <= start <= stop <= extent,

@@ -103,7 +103,9 @@ struct OwnValues {
         std::vector<Tensor> values;
     };
     /// A state: on the device, fp32 [candidates, elements of the group]. An evaluation reads it and writes the next one
-    /// in its place. That is the graph's output behind the first: of the first group here output 1, and so on.
+    /// in its place. That is the graph's output behind the first: of the first group here output 1, and so on. It is
+    /// copied there, unless it is a scatter into the state, which nothing else reads: that writes its rows alone.
+    /// Candidates that do not fit at once are evaluated in numbers whose states take multiples of kViewAlignment bytes.
     struct Carried {
         std::string group;
         BufferView values;

@@ -81,6 +81,9 @@ using Integers = std::vector<std::int64_t>;
 /// x.shape[d + 1:]. Errors: an id that is no whole number below the extent.
 [[nodiscard]] Traced gather(const Traced& x, const Traced& ids, std::int64_t dimension = 0,
                             Line line = Line::current());
+/// x with the updates, of the shape that gather gives, in the places that the ids name; of ids that repeat the last.
+[[nodiscard]] Traced scatter(const Traced& x, const Traced& ids, const Traced& updates, std::int64_t dimension = 0,
+                             Line line = Line::current());
 /// x with the updates, of the shape that gather gives, added where the ids name; ids that repeat add in their order.
 [[nodiscard]] Traced scatter_add(const Traced& x, const Traced& ids, const Traced& updates, std::int64_t dimension = 0,
                                  Line line = Line::current());
