@@ -34,20 +34,6 @@ void append_ids(const Value& value, std::uint64_t count, std::uint32_t first, st
     for (const float id : value.tensor()->values()) words.push_back(first + static_cast<std::uint32_t>(id));
 }
 
-std::vector<Value> values_of(const Constants::Origin& origin) {
-    std::vector<Value> values;
-    for (std::uint32_t e = 0; e < origin.examples; ++e)
-        values.push_back(traced_value(origin.group->examples[e], origin.place));
-    return values;
-}
-
-/// Equal numbers may have different signs of zero.
-bool makes_same_words(const Value& a, const Value& b) {
-    if (a.tensor() != nullptr && b.tensor() != nullptr) return a == b;
-    return a.kind() == b.kind() && a.tensor() == nullptr &&
-           std::bit_cast<std::uint32_t>(as_fp32(a)) == std::bit_cast<std::uint32_t>(as_fp32(b));
-}
-
 }  // namespace
 
 std::uint64_t perturbed_linear_scratch(const PerturbedLinearDesc& desc) {
@@ -278,35 +264,7 @@ std::string Emitter::key_of(const Operand& operand) const {
 }
 
 BufferRef Emitter::store(const std::string& key, Constants::Fill fill, Constants::Origin origin) {
-    if (const auto found = constants_.known.find(key); found != constants_.known.end()) return found->second.buffer;
-    const std::size_t begin = round_up(constants_.words.size(), kViewAlignment / kElementBytes);
-    constants_.words.resize(begin);
-    fill(constants_.words);
-    const BufferRef buffer{.home = BufferRef::Home::Constants,
-                           .offset = kElementBytes * begin,
-                           .bytes = kElementBytes * (constants_.words.size() - begin)};
-    constants_.known.emplace(key, Constants::Piece{buffer, std::move(fill), origin, values_of(origin)});
-    return buffer;
-}
-
-Result<void> Constants::refill() {
-    std::vector<std::uint32_t> filled;
-    for (auto& [key, piece] : known) {
-        std::vector<Value> now = values_of(piece.origin);
-        if (std::ranges::equal(now, piece.made_of, &makes_same_words)) continue;
-        filled.clear();
-        piece.fill(filled);
-        if (kElementBytes * filled.size() != piece.buffer.bytes) {
-            return bad_input(
-                "The examples' data ({}) has {} bytes now; it had {}. Give examples of the same structure.", key,
-                kElementBytes * filled.size(), piece.buffer.bytes);
-        }
-        std::ranges::copy(filled, words.begin() + static_cast<std::ptrdiff_t>(piece.buffer.offset / kElementBytes));
-        piece.made_of = std::move(now);
-        if (std::ranges::find(refilled, piece.buffer.offset, &BufferRef::offset) == refilled.end())
-            refilled.push_back(piece.buffer);
-    }
-    return {};
+    return constants_.add(key, std::move(fill), origin);
 }
 
 BufferRef Emitter::constant(const Operand& operand, bool per_example, const Shape& shape) {

@@ -153,6 +153,8 @@ struct Constants {
 
     std::vector<BufferRef> refilled;  ///< where `words` are newer than what was copied from them; each piece once
 
+    /// The piece of that key, made if it is new.
+    BufferRef add(const std::string& key, Fill fill, Origin origin);
     /// From the examples as they are now, the pieces whose values are others than before. Errors: a piece of another
     /// size.
     [[nodiscard]] Result<void> refill();

@@ -204,29 +204,6 @@ void Program::emit_means(Emitter& emitter) const {
     emitter.mean_outputs(outputs);
 }
 
-void Program::keep_outputs(Emitter& emitter, ChunkPlan* plan) const {
-    if (plan != nullptr) plan->kept.resize(groups_.size());
-    for (std::uint32_t g = 0; g < groups_.size(); ++g) {
-        emitter.begin_group(g);
-        for (const Atom& output : groups_[g].graph().outputs) {
-            const auto* id = std::get_if<VariableId>(&output);
-            const bool on_device = id != nullptr && placed_[g].variables[id->value].on_device;
-            const BufferRef kept = on_device ? emitter.keep(*id) : BufferRef{};
-            if (plan != nullptr) plan->kept[g].push_back(kept);
-        }
-    }
-}
-
-Result<std::optional<BufferView>> Program::kept_output(const ChunkPlan& plan, std::uint32_t group,
-                                                       std::size_t index) const {
-    const BufferRef& kept = plan.kept[group][index];
-    if (kept.home != BufferRef::Home::None) return std::optional(view_of(plan, kept));
-    const auto* id = std::get_if<VariableId>(&groups_[group].graph().outputs[index]);
-    if (id == nullptr || !placed_[group].variables[id->value].varies) return std::optional<BufferView>();
-    return failed_work("Output {} of '{}' is made on the host, and was to stay on the device.", index,
-                       groups_[group].graph().name);
-}
-
 bool Program::fits(const Layout& layout, std::uint64_t bytes) const {
     if (dispatcher_ == nullptr) return true;
     const DeviceLimits& limits = dispatcher_->device().info().limits;

@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recordings of a program's phases.
+// Recordings of a program's phases, the outputs that stay on the device, and the states that candidates carry there
+// from one evaluation to the next: kernels read them where they lie, and a scatter writes into them.
+#include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "program.hpp"
 
 namespace yolk::hyper::population {
+namespace {
+
+bool are_same(const BufferView& a, const BufferView& b) {
+    return a.buffer == b.buffer && a.offset_bytes == b.offset_bytes && a.size_bytes == b.size_bytes;
+}
+
+}  // namespace
 
 void Program::record_mean(Recorder& recorder) noexcept {
     if (!std::exchange(mean_dirty_, false)) return;
@@ -118,6 +128,99 @@ bool Program::record(ChunkPlan& plan, ChunkPlan::Slot& slot, const Phase& phase,
     // Made in pieces before the device's pace was known, it is made again.
     if (can_repeat && recorder.submission_count() == 1) slot.recorded = {&phase, device_mean_, moment};
     return false;
+}
+
+void Program::keep_outputs(Emitter& emitter, ChunkPlan* plan) const {
+    if (plan != nullptr) plan->kept.resize(groups_.size());
+    for (std::uint32_t g = 0; g < groups_.size(); ++g) {
+        emitter.begin_group(g);
+        for (const Atom& output : groups_[g].graph().outputs) {
+            const auto* id = std::get_if<VariableId>(&output);
+            const bool on_device = id != nullptr && placed_[g].variables[id->value].on_device;
+            const BufferRef kept = on_device ? emitter.keep(*id) : BufferRef{};
+            if (plan != nullptr) plan->kept[g].push_back(kept);
+        }
+    }
+}
+
+Result<std::optional<BufferView>> Program::kept_output(const ChunkPlan& plan, std::uint32_t group,
+                                                       std::size_t index) const {
+    const BufferRef& kept = plan.kept[group][index];
+    if (kept.home != BufferRef::Home::None) return std::optional(view_of(plan, kept));
+    const auto* id = std::get_if<VariableId>(&groups_[group].graph().outputs[index]);
+    if (id == nullptr || !placed_[group].variables[id->value].varies) return std::optional<BufferView>();
+    return failed_work("Output {} of '{}' is made on the host, and was to stay on the device.", index,
+                       groups_[group].graph().name);
+}
+
+std::vector<std::int32_t> Program::next_states() const {
+    std::vector<std::int32_t> found;
+    std::size_t output = 0;
+    const auto is_only_reader = [&](const Equation& equation, std::size_t source) {
+        const Graph& graph = groups_.front().graph();
+        return std::ranges::all_of(graph.equations, [&](const Equation& other) {
+            return &other == &equation || std::ranges::none_of(other.operands, [&](const Atom& atom) {
+                const auto* id = std::get_if<VariableId>(&atom);
+                return id != nullptr &&
+                       placed_.front().variables[id->value].source == static_cast<std::int32_t>(source);
+            });
+        });
+    };
+    for (std::size_t s = 0; s < sources_.size(); ++s) {
+        if (sources_[s].kind != SourceKind::Carried) continue;
+        const Graph& graph = groups_.front().graph();
+        found.resize(graph.variables.size(), -1);
+        const auto* next = std::get_if<VariableId>(&graph.outputs[++output]);
+        const auto maker = std::ranges::find_if(graph.equations, [&](const Equation& equation) {
+            return next != nullptr && std::ranges::find(equation.results, *next) != equation.results.end();
+        });
+        if (maker != graph.equations.end() && is_only_reader(*maker, s))
+            found[next->value] = static_cast<std::int32_t>(s);
+    }
+    return found;
+}
+
+Result<void> Program::align_chunk() {
+    std::uint64_t step = 1;  // powers of two
+    for (const Source& source : sources_) {
+        if (source.kind != SourceKind::Carried) continue;
+        const std::uint64_t bytes = 4 * source.spec.shape.element_count().value_or(0);
+        step = std::max(step, kViewAlignment / std::gcd(bytes, kViewAlignment));
+    }
+    if (options_.members_per_chunk < step)
+        return bad_input(
+            "Only {} candidates are evaluated at once. The states that they carry must begin at multiples of {} bytes, "
+            "which takes at least {}.",
+            options_.members_per_chunk, kViewAlignment, step);
+    options_.members_per_chunk -= static_cast<std::uint32_t>(options_.members_per_chunk % step);
+    return {};
+}
+
+Result<void> Program::bind_states(ChunkPlan& plan, std::vector<BufferView> states) {
+    if (std::ranges::equal(plan.states, states, &are_same)) return {};
+    plan.states = std::move(states);
+    return bind(plan);
+}
+
+Result<void> Program::check_states(const ChunkPlan& plan) const {
+    std::size_t output = 0;
+    for (std::size_t s = 0; s < sources_.size(); ++s) {
+        if (sources_[s].kind != SourceKind::Carried) continue;
+        const BufferRef& next = plan.kept.front()[++output];
+        if (next.home == BufferRef::Home::State && next.index != s)
+            return bad_input("The next state of '{}' is that of '{}' as it is; only what a kernel makes can be one.",
+                             sources_[s].spec.name, sources_[next.index].spec.name);
+    }
+    return {};
+}
+
+void Program::record_states(const ChunkPlan& plan, ChunkPlan::Slot& slot) const {
+    std::size_t output = 0;
+    for (const BufferView& state : plan.states) {
+        if (state.empty()) continue;
+        const BufferRef& next = plan.kept.front()[++output];
+        if (next.home != BufferRef::Home::State) slot.recorder->copy(view_of(plan, next), state);
+    }
 }
 
 }  // namespace yolk::hyper::population
