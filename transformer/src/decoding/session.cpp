@@ -33,16 +33,23 @@ Result<DecoderSession::Step*> DecoderSession::step_of(std::uint32_t tokens) {
 
 Result<void> DecoderSession::begin(const hyper::Perturbations& around) {
     around_ = &around;
-    const DecoderConfig& config = graph_.config();
-    const std::uint64_t each = std::uint64_t{config.key_heads} * places_ * config.head_width;
-    const std::uint64_t bytes = round_up(sizeof(float) * each * around.members, kViewAlignment) * 2 * config.layers;
     YOLK_TRY(Dispatcher* const dispatcher, devices_.dispatcher());
-    if (state_.size_bytes() != bytes) {
+    if (around.members > most_members_) {
+        steps_.clear();
+        const std::uint64_t bytes = state_bytes(around.members) * 2 * graph_.config().layers;
         state_ = {};
+        most_members_ = 0;
         YOLK_TRY(state_, dispatcher->device().create_buffer({.size_bytes = bytes, .label = "keys and values"}));
+        most_members_ = around.members;
     }
     // Places that were never written are hidden, and yet a NaN there would count: 0 times NaN is NaN.
-    return dispatcher->upload(state_, std::vector<std::byte>(bytes));
+    return dispatcher->upload(state_, std::vector<std::byte>(state_.size_bytes()));
+}
+
+std::uint64_t DecoderSession::state_bytes(std::uint32_t members) const {
+    const DecoderConfig& config = graph_.config();
+    const std::uint64_t each = std::uint64_t{config.key_heads} * places_ * config.head_width;
+    return round_up(sizeof(float) * each * members, kViewAlignment);
 }
 
 Result<std::vector<float>> DecoderSession::read(std::span<const std::uint32_t> ids, std::uint32_t each,
@@ -56,11 +63,11 @@ Result<std::vector<float>> DecoderSession::read(std::span<const std::uint32_t> i
         own.given[1].values.push_back(hyper::Tensor::vector({static_cast<float>(starts[m])}));
     }
     const DecoderConfig& config = graph_.config();
-    const std::uint64_t bytes =
-        sizeof(float) * std::uint64_t{config.key_heads} * places_ * config.head_width * around_->members;
+    const std::uint64_t elements = std::uint64_t{config.key_heads} * places_ * config.head_width;
+    const std::uint64_t bytes = sizeof(float) * elements * around_->members;
     for (std::uint32_t i = 0; i < 2 * config.layers; ++i)
-        own.carried.push_back({.group = StepGroups::remembered(i),
-                               .values = BufferView(state_, round_up(bytes, kViewAlignment) * i, bytes)});
+        own.carried.push_back(
+            {.group = StepGroups::remembered(i), .values = BufferView(state_, state_bytes(most_members_) * i, bytes)});
     YOLK_TRY(hyper::PopulationOutputs outputs, step->evaluator->evaluate(*around_, own));
     if (outputs.plain.empty()) return failed_work("The decoder did not run on the device.");
     return std::move(outputs.plain.elements);

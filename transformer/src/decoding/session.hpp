@@ -45,15 +45,18 @@ class DecoderSession {
         std::optional<hyper::PopulationEvaluator> evaluator{};
     };
     [[nodiscard]] Result<Step*> step_of(std::uint32_t tokens);
+    /// Keys, or values, of a layer.
+    [[nodiscard]] std::uint64_t state_bytes(std::uint32_t members) const;
 
     const DecoderGraph& graph_;
     hyper::ParameterSet parameters_;
     evolve::Devices devices_;
     Determinism determinism_;
     std::uint32_t places_;
-    std::map<std::uint32_t, std::unique_ptr<Step>> steps_{};  // by tokens
+    std::uint32_t most_members_ = 0;
+    Buffer state_{};                                          // of so many members: of each layer keys, then values
+    std::map<std::uint32_t, std::unique_ptr<Step>> steps_{};  // by tokens; bound to the states
     const hyper::Perturbations* around_ = nullptr;
-    Buffer state_{};
 };
 
 }  // namespace yolk::transformer

@@ -106,6 +106,7 @@ struct OwnValues {
     /// in its place. That is the graph's output behind the first: of the first group here output 1, and so on. It is
     /// copied there, unless it is a scatter into the state, which nothing else reads: that writes its rows alone.
     /// Candidates that do not fit at once are evaluated in numbers whose states take multiples of kViewAlignment bytes.
+    /// Kernels are bound to the buffers, which must outlive the evaluator.
     struct Carried {
         std::string group;
         BufferView values;
