@@ -16,7 +16,7 @@ class population_states : public ::yolk::testing::DeviceTest {};
 YOLK_FOR_EACH_DEVICE(population_states);
 
 constexpr std::uint32_t kMembers = 5;      // the mean and two pairs
-constexpr std::uint32_t kStateWidth = 64;  // a state of so many takes 256 bytes, so that any member's can be bound
+constexpr std::uint32_t kStateWidth = 64;  // 256 bytes, the alignment of a view: a chunk may begin at any member
 constexpr std::uint32_t kStateRows = 4;
 
 Tensor rising_weights() {

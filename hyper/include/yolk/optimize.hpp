@@ -213,7 +213,7 @@ struct OptimizeOutcome {
 };
 /// Without history and fallbacks.
 [[nodiscard]] Json to_json(const OptimizeOutcome& outcome);
-/// Of it what says where the search ran: devices and ranks where there were several, and notes.
+/// The part of it that says where the search ran: devices and ranks if there were several, and notes.
 [[nodiscard]] Json places_json(const OptimizeOutcome& outcome);
 
 /// Derivatives of the mean reward of a step's examples, on the device.

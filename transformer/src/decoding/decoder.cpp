@@ -106,7 +106,7 @@ Result<Decoder::Impl::Kept*> Decoder::Impl::session_for(std::uint64_t places, co
     std::uint64_t rounded = kLeastPlaces;
     while (rounded < places) rounded *= 2;
     const std::uint64_t used = std::min<std::uint64_t>(rounded, graph.config().most_tokens);
-    // Prompts are read so many tokens at a time, and filled up.
+    // Prompts are padded, and read kReadTogether tokens at a time.
     const auto most = static_cast<std::uint32_t>(round_up(used, kReadTogether));
     std::string key = fmt::format("{} {}", most, perturbed == nullptr ? "" : "of " + *perturbed);
     if (kept && kept->key == key) return &*kept;

@@ -54,7 +54,7 @@ class DecoderSession {
     Determinism determinism_;
     std::uint32_t places_;
     std::uint32_t most_members_ = 0;
-    Buffer state_{};                                          // of so many members: of each layer keys, then values
+    Buffer state_{};                                          // each layer's keys, then its values, for most_members_
     std::map<std::uint32_t, std::unique_ptr<Step>> steps_{};  // by tokens; bound to the states
     const hyper::Perturbations* around_ = nullptr;
 };

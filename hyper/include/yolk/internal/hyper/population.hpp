@@ -104,9 +104,9 @@ struct OwnValues {
     };
     /// A state: on the device, fp32 [candidates, elements of the group]. An evaluation reads it and writes the next one
     /// in its place. That is the graph's output behind the first: of the first group here output 1, and so on. It is
-    /// copied there, unless it is a scatter into the state, which nothing else reads: that writes its rows alone.
-    /// Candidates that do not fit at once are evaluated in numbers whose states take multiples of kViewAlignment bytes.
-    /// Kernels are bound to the buffers, which must outlive the evaluator.
+    /// copied there at the end. A scatter into a state that nothing else reads writes only its rows, at once. After an
+    /// error a state may be half written. Each chunk's states begin at a multiple of kViewAlignment bytes. Kernels are
+    /// bound to the buffers, which must outlive the evaluator.
     struct Carried {
         std::string group;
         BufferView values;
