@@ -11,6 +11,7 @@ much: Yolk's history has it, and the peer plays it over JUDGED episodes that do 
 import argparse
 import json
 import os
+import pathlib
 import statistics
 import subprocess
 import sys
@@ -177,6 +178,25 @@ def train_here(options):
                       "steps_per_second": sum(steps) / seconds, "seconds": seconds, "returns": returns, "steps": steps}))
 
 
+class Kept:
+    """Lines of finished runs in a file: ten seeds take hours."""
+
+    def __init__(self, path, task):
+        self.path, self.lines = path, {}
+        for line in path.read_text(encoding="utf-8").splitlines() if path and path.exists() else []:
+            row = json.loads(line)
+            if row["task"] == task:
+                self.lines[row["side"], row["seed"]] = line
+
+    def line(self, side, seed):
+        return self.lines.get((side, seed))
+
+    def add(self, line):
+        if self.path:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--task", choices=TASKS, default="InvertedPendulum-v5")
@@ -184,6 +204,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=10, help="1 to this many (default: 10)")
     parser.add_argument("--generations", type=int, help="default: the task's")
+    parser.add_argument("--kept", type=pathlib.Path, help="a file to which each run is added; those in it are not run again")
     turns.add_options(parser)
     options = parser.parse_args()
     if options.side:
@@ -191,8 +212,14 @@ def main():
     turns.prepare(options)
     pythons, failed = dict(options.python), {}
     rows = {side: [] for side in SIDES}
+    kept = Kept(options.kept, options.task)
     for seed in range(1, options.seeds + 1):
         for side in SIDES:
+            if (line := kept.line(side, seed)) is not None:
+                rows[side].append(json.loads(line))
+                if options.json:
+                    print(line, flush=True)
+                continue
             command = [pythons.get(side, sys.executable), __file__, "--side", side, "--task", options.task, "--seed", str(seed)]
             command += ["--generations", str(options.generations)] if options.generations else []
             done = subprocess.run(command, capture_output=True, text=True, env=os.environ)
@@ -200,9 +227,11 @@ def main():
                 failed[side] = turns.last_words(done.stderr)
                 print(f"{side}, seed {seed}: {failed[side]}", file=sys.stderr)
                 continue
-            rows[side].append(json.loads(done.stdout.splitlines()[-1]))
+            line = done.stdout.splitlines()[-1]
+            kept.add(line)
+            rows[side].append(json.loads(line))
             if options.json:
-                print(done.stdout.splitlines()[-1], flush=True)
+                print(line, flush=True)
     for side, found in rows.items():
         if options.json and side in failed:
             print(json.dumps({"side": side, "task": options.task, "failed": failed[side]}), flush=True)

@@ -10,10 +10,13 @@ import argparse
 import contextlib
 import io
 import json
+import os
 import random
 import sys
+import tempfile
 import time
 import warnings
+from pathlib import Path
 
 import numpy
 from constraint import FunctionConstraint
@@ -62,6 +65,15 @@ def search(surface, path, strategy, budget, seed):
     return curve + [curve[-1]] * (budget - measured), measured, restart
 
 
+def searches(options, surface, cache):
+    """Prints a line for each seed."""
+    for seed in range(options.seed, options.seed + options.repeats):
+        started = time.perf_counter()
+        curve, measured, restarts = search(surface, cache, options.strategy, options.budget, seed)
+        row = {"seed": seed, "measured": measured, "restarts": restarts, "seconds": time.perf_counter() - started}
+        print(json.dumps({**row, "curve": [round(fraction, 6) for fraction in curve]}), flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--list", action="store_true", help="names of the strategies")
@@ -74,12 +86,12 @@ def main():
     if options.list:
         print(json.dumps(sorted(strategy_map)))
         return
-    surface = surfaces.read(options.cache)
-    for seed in range(options.seed, options.seed + options.repeats):
-        started = time.perf_counter()
-        curve, measured, restarts = search(surface, options.cache, options.strategy, options.budget, seed)
-        row = {"seed": seed, "measured": measured, "restarts": restarts, "seconds": time.perf_counter() - started}
-        print(json.dumps({**row, "curve": [round(fraction, 6) for fraction in curve]}), flush=True)
+    cache = str(Path(options.cache).resolve())
+    surface = surfaces.read(cache)
+    with tempfile.TemporaryDirectory() as folder:  # some strategies write caches of their own where they run
+        os.chdir(folder)
+        searches(options, surface, cache)
+        os.chdir("/")
 
 
 if __name__ == "__main__":
