@@ -51,6 +51,17 @@ def test_over_everything_there_is_one_element(function):
     np.testing.assert_allclose(run(function, A), [function(A)], rtol=1e-5)
 
 
+def test_scatters_write_and_add_at_their_ids():
+    """A cache gets a token's row; of ids that repeat the last stays, or all are added."""
+    ids = np.array([2, 0, 2])
+    written, added = A.copy(), A.copy()
+    written[ids] = P
+    np.add.at(added, ids, P)
+    np.testing.assert_array_equal(run(lambda x: yolk.scatter(x, ids, P), A), written)
+    np.testing.assert_allclose(run(lambda x: yolk.scatter_add(x, ids, P), A), added, rtol=1e-6)
+    np.testing.assert_array_equal(run(lambda x: yolk.scatter(x, [1], P[:, :1], axis=1), A)[:, 1], P[:, 0])
+
+
 def test_what_is_made_of_plain_values_is_plain():
     assert float(yolk.sqrt(4.0)) == 2.0 and bool(yolk.less(1.0, 2.0)) and f"{yolk.add(1.5, 2.0):.1f}" == "3.5"
     np.testing.assert_array_equal(np.asarray(yolk.tanh(np.zeros(3))), np.zeros(3))

@@ -25,6 +25,11 @@ Traced two(nb::handle a, nb::handle b) {
     return kFunction(traced_of(a), traced_of(b), python_line());
 }
 
+template <Traced (*kFunction)(const Traced&, const Traced&, const Traced&, std::int64_t, h::Line)>
+Traced scattered(nb::handle x, nb::handle ids, nb::handle updates, std::int64_t axis) {
+    return kFunction(traced_of(x), traced_of(ids), traced_of(updates), axis, python_line());
+}
+
 void bind_arithmetic(AtOnce<nb::module_> m) {
     const auto function = [&m](const char* name, auto apply) {
         m.def(
@@ -46,12 +51,9 @@ void bind_arithmetic(AtOnce<nb::module_> m) {
     m.def("greater_equal", &two<&h::greater_or_equal>, nb::arg("a"), nb::arg("b"));
     m.def("equal", &two<&h::equal_to>, nb::arg("a"), nb::arg("b"));
     m.def("not_equal", &two<&h::not_equal_to>, nb::arg("a"), nb::arg("b"));
-    m.def(
-        "scatter_add",
-        [](nb::handle x, nb::handle ids, nb::handle updates, std::int64_t axis) {
-            return h::scatter_add(traced_of(x), traced_of(ids), traced_of(updates), axis, python_line());
-        },
-        nb::arg("x"), nb::arg("ids"), nb::arg("updates"), nb::arg("axis") = 0);
+    m.def("scatter", &scattered<&h::scatter>, nb::arg("x"), nb::arg("ids"), nb::arg("updates"), nb::arg("axis") = 0);
+    m.def("scatter_add", &scattered<&h::scatter_add>, nb::arg("x"), nb::arg("ids"), nb::arg("updates"),
+          nb::arg("axis") = 0);
 }
 
 h::Window window_of(h::Integers size, std::optional<h::Integers> stride, std::optional<h::Integers> padding,
