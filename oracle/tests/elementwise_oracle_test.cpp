@@ -12,14 +12,14 @@ namespace yolk::oracle {
 namespace {
 
 /// Gelu's stated error is the largest of a step (docs/kernels/elementwise.md).
-bool is_tight(const OracleValue& one) { return one.tolerance <= 6e-4 * (1.0 + std::abs(one.value)); }
+bool is_tight(const Bounded& one) { return one.tolerance <= 6e-4 * (1.0 + std::abs(one.value)); }
 
 TEST(elementwise_oracle, judges_every_case_tightly) {
     std::size_t judged = 0;
     for (const auto& problem : elementwise_family().cases(7)) {
         const std::vector<Expected> expected = problem->expected();
         ASSERT_EQ(expected.size(), 1U);
-        const std::vector<OracleValue>& oracle = expected[0].oracle;
+        const std::vector<Bounded>& oracle = expected[0].oracle;
         ASSERT_EQ(oracle.size(), expected[0].twin.size()) << problem->name();
         if (oracle.empty()) continue;
         ++judged;

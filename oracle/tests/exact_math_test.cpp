@@ -68,7 +68,7 @@ TEST(exact_math, gelu_is_within_its_bound_of_the_form_with_erf) {
     double worst_at = 0.0;
     for (int i = -(1 << 17); i <= 1 << 17; ++i) {
         const float x = std::ldexp(static_cast<float>(i), -13);  // -16 to 16
-        const OracleValue oracle = gelu_oracle(x);
+        const Bounded oracle = gelu_oracle(x);
         const double error = std::abs(static_cast<double>(exact::exact_gelu(x)) - oracle.value);
         ASSERT_LE(error, oracle.tolerance) << x;
         if (error > worst) worst = error, worst_at = x;

@@ -155,7 +155,7 @@ TEST(element_oracle, is_the_whole_one_element_by_element) {
         EXPECT_EQ((elements->count() * bytes_of(elements->bits()) + 3) / 4 * 4, buffers.back().size_bytes) << text;
         double largest = 0.0;
         for (std::uint64_t i = 0; i < elements->count(); ++i) {
-            const OracleValue one = elements->at(i);
+            const Bounded one = elements->at(i);
             largest = std::max(largest, one.tolerance);
             if (!narrow) {
                 EXPECT_NEAR(one.value, whole.oracle[i].value, 1e-12) << text;

@@ -10,7 +10,8 @@
 #include "yolk/internal/core/noise.hpp"
 #include "yolk/internal/oracle/family.hpp"
 #include "yolk/internal/oracle/guarded.hpp"
-#include "yolk/internal/oracle/perturbed_linear.hpp"
+#include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/internal/reference/formulas/perturbed_linear.hpp"
 #include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
@@ -121,14 +122,15 @@ TEST_P(perturbed_linear, pair_mean_is_the_base_output) {
     mean.desc.members = 1;
     ASSERT_OK_AND_ASSIGN(const auto got, run(pairs, kLinearContext));
     ASSERT_OK_AND_ASSIGN(const auto base, run(mean, kLinearContext, -1));
-    const auto bound = oracle::perturbed_linear_oracle(pairs.desc, pairs.weights, pairs.input, kLinearContext);
-    const auto base_bound = oracle::perturbed_linear_oracle(mean.desc, mean.weights, mean.input, kLinearContext, -1);
+    using First = OrDefault<std::int32_t>;
+    const auto bound = oracle::bounds_of(pairs.desc, {pairs.weights, pairs.input}, kLinearContext, First{0}).front();
+    const auto base_bound = oracle::bounds_of(mean.desc, {mean.weights, mean.input}, kLinearContext, First{-1}).front();
     const std::size_t size = base.size();
     for (std::size_t pair = 0; pair < 3; ++pair) {
         for (std::size_t i = 0; i < size; ++i) {
             const std::size_t plus = 2 * pair * size + i;
             const std::size_t minus = plus + size;
-            const double tolerance = (bound.tolerances[plus] + bound.tolerances[minus]) / 2 + base_bound.tolerances[i];
+            const double tolerance = (bound[plus].tolerance + bound[minus].tolerance) / 2 + base_bound[i].tolerance;
             EXPECT_NEAR((double{got[plus]} + double{got[minus]}) / 2, double{base[i]}, tolerance);
             EXPECT_NE(got[plus], got[minus]);
         }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# The files of a kernel are those of CONTRIBUTING.md's table, and no others: held against noise, softmax and the template of
+# The files of a kernel are those of CONTRIBUTING.md's table, and no others: held against two of them and the template of
 # tools/new-kernel. cmake -DROOT=... -P kernel_files.cmake
 cmake_minimum_required(VERSION 3.25)
 set(most 7)
-# Where files belong to kernels. A kernel's name is also that of a concept elsewhere: core/ has the stream that noise writes out.
+# Where files belong to kernels. A kernel's name is also that of a concept elsewhere.
 set(folders shaders primitives reference oracle docs/kernels)
 set(optional primitives/tests/thing_test.cpp)
 
@@ -19,7 +19,7 @@ if(count EQUAL 0 OR count GREATER most)
   list(APPEND problems "CONTRIBUTING.md's table has ${count} files for a kernel; 1 to ${most} are allowed")
 endif()
 
-foreach(kernel IN ITEMS noise cumulative_sum)
+foreach(kernel IN ITEMS optimizer cumulative_sum)
   set(own "")
   foreach(path IN LISTS paths)
     string(REPLACE thing ${kernel} path ${path})

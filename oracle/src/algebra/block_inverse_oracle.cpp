@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "error_bounds.hpp"
+#include "yolk/internal/oracle/error_bounds.hpp"
 
 namespace yolk::oracle {
 
@@ -156,14 +156,14 @@ double residual_in_double(std::span<const double> matrix, std::span<const float>
     return std::sqrt(sum / static_cast<double>(n));
 }
 
-std::vector<OracleValue> block_inverse_oracle(const BlockInverseDesc& desc, std::span<const float> in,
-                                              std::span<const float> damping, std::span<const std::uint32_t> status) {
+std::vector<Bounded> block_inverse_oracle(const BlockInverseDesc& desc, std::span<const float> in,
+                                          std::span<const float> damping, std::span<const std::uint32_t> status) {
     const std::size_t n = desc.n;
-    std::vector<OracleValue> values;
+    std::vector<Bounded> values;
     if (n == 0) return values;
     for (std::size_t b = 0; b < desc.blocks; ++b) {
         if (!is_inverted(status[b])) {
-            values.insert(values.end(), n * n, OracleValue{});
+            values.insert(values.end(), n * n, Bounded{});
             continue;
         }
         const BlockMatrix a = damped_block(desc, in.subspan(b * n * n, n * n),

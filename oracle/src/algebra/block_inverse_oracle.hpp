@@ -23,8 +23,8 @@ namespace yolk::oracle {
 /// Double precision, elimination with complete pivoting, for the blocks that `status` says are inverted, with the
 /// damping that it tells (and `damping`, where it is per block); zeros for the others. The tolerance follows the
 /// roundings of the factorization and of both triangular solves (docs/kernels/block_inverse.md).
-[[nodiscard]] std::vector<OracleValue> block_inverse_oracle(const BlockInverseDesc& desc, std::span<const float> in,
-                                                            std::span<const float> damping,
-                                                            std::span<const std::uint32_t> status);
+[[nodiscard]] std::vector<Bounded> block_inverse_oracle(const BlockInverseDesc& desc, std::span<const float> in,
+                                                        std::span<const float> damping,
+                                                        std::span<const std::uint32_t> status);
 
 }  // namespace yolk::oracle

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "error_bounds.hpp"
 #include "exact_math_table.hpp"
 #include "yolk/internal/abi/exact_math.h"
+#include "yolk/internal/oracle/error_bounds.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -35,7 +35,13 @@ const ExactFunction* function_of(ElementwiseOperation operation) {
 }
 
 /// An operand of what flushes to a zero of its sign.
-double operand(float x) { return std::abs(static_cast<double>(x)) < kProductFloor ? std::copysign(0.0, x) : x; }
+double operand(double x) { return std::abs(x) < kProductFloor ? std::copysign(0.0, x) : x; }
+
+/// Of a sum or difference, which is exact where an operand is infinite.
+Bounded sum_of(double sum) {
+    if (std::isinf(sum)) return {sum, 0.0};
+    return {sum, kFp32Rounding * std::abs(sum) + 2.0 * kProductFloor};
+}
 
 /// What rounds to no finite fp32 number is infinite there.
 double in_fp32(double x) {
@@ -43,50 +49,46 @@ double in_fp32(double x) {
     return std::abs(x) >= kPastLargest ? std::copysign(std::numeric_limits<double>::infinity(), x) : x;
 }
 
-OracleValue sine_of(double value, float x) {
-    return {value, std::abs(static_cast<double>(x)) <= kFarSine ? kSineError : kFarSineError};
-}
+Bounded sine_of(double value, double x) { return {value, std::abs(x) <= kFarSine ? kSineError : kFarSineError}; }
 
-OracleValue unary_value(ElementwiseOperation operation, float first) {
-    const double x = first;
+Bounded unary_value(ElementwiseOperation operation, double x) {
     if (operation == ElementwiseOperation::Gelu) return gelu_oracle(x);
     if (const ExactFunction* function = function_of(operation)) {
-        const double value = function->reference(first);
+        const double value = function->reference(x);
         return {value, function->absolute_error + function->relative_error * std::abs(value)};
     }
     switch (operation) {
         case ElementwiseOperation::Negate: return {0.0 - x, 0.0};
         case ElementwiseOperation::Absolute: return {std::abs(x), 0.0};
         case ElementwiseOperation::Floor: return {std::floor(x), 0.0};
-        case ElementwiseOperation::Sin: return sine_of(std::sin(x), first);
-        case ElementwiseOperation::Cos: return sine_of(std::cos(x), first);
+        case ElementwiseOperation::Sin: return sine_of(std::sin(x), x);
+        case ElementwiseOperation::Cos: return sine_of(std::cos(x), x);
         case ElementwiseOperation::Sqrt: {
-            const double root = std::sqrt(operand(first));
+            const double root = std::sqrt(operand(x));
             return {root, kFp32Rounding * root};
         }
         case ElementwiseOperation::Rsqrt: {
-            const double inverse = 1.0 / std::sqrt(operand(first));
+            const double inverse = 1.0 / std::sqrt(operand(x));
             return {inverse, kRsqrtError * inverse};
         }
         default: return {x, 0.0};
     }
 }
 
-OracleValue binary_value(ElementwiseOperation operation, float first, float second) {
-    const double x = first, y = second;
+Bounded binary_value(ElementwiseOperation operation, double x, double y) {
     switch (operation) {
         case ElementwiseOperation::Maximum: return {std::max(x, y), 0.0};
         case ElementwiseOperation::Minimum: return {std::min(x, y), 0.0};
         case ElementwiseOperation::Multiply:
             return {x * y, kFp32Rounding * std::abs(x * y) + kProductFloor * (1.0 + std::abs(x) + std::abs(y))};
-        case ElementwiseOperation::Add: return {x + y, kFp32Rounding * std::abs(x + y) + 2.0 * kProductFloor};
-        case ElementwiseOperation::Subtract: return {x - y, kFp32Rounding * std::abs(x - y) + 2.0 * kProductFloor};
+        case ElementwiseOperation::Add: return sum_of(x + y);
+        case ElementwiseOperation::Subtract: return sum_of(x - y);
         case ElementwiseOperation::Divide: {
-            const double quotient = in_fp32(operand(first) / operand(second));
+            const double quotient = in_fp32(operand(x) / operand(y));
             return {quotient, kFp32Rounding * std::abs(quotient) + kProductFloor};
         }
         case ElementwiseOperation::Power: {
-            const double power = in_fp32(std::pow(operand(first), operand(second)));
+            const double power = in_fp32(std::pow(operand(x), operand(y)));
             return {power, kPowerError * std::abs(power) + kProductFloor};
         }
         case ElementwiseOperation::LessThan: return {x < y ? 1.0 : 0.0, 0.0};
@@ -100,8 +102,8 @@ OracleValue binary_value(ElementwiseOperation operation, float first, float seco
 
 }  // namespace
 
-OracleValue elementwise_oracle(ElementwiseOperation operation, float first, float second) {
-    return operand_count(operation) == 2 ? binary_value(operation, first, second) : unary_value(operation, first);
+Bounded elementwise_oracle(ElementwiseOperation operation, double x, double y) {
+    return operand_count(operation) == 2 ? binary_value(operation, x, y) : unary_value(operation, x);
 }
 
 }  // namespace yolk::oracle

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "error_bounds.hpp"
 #include "inverse_sqrt_oracle.hpp"
+#include "yolk/internal/oracle/error_bounds.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -74,8 +74,8 @@ class Propagation {
 
 }  // namespace
 
-std::vector<OracleValue> inverse_sqrt_oracle(std::uint32_t n, float damping, std::span<const float> in,
-                                             std::uint32_t iterations) {
+std::vector<Bounded> inverse_sqrt_oracle(std::uint32_t n, float damping, std::span<const float> in,
+                                         std::uint32_t iterations) {
     const Spectrum spectrum = spectrum_of(n, damping, in);
     const Eigen::MatrixXd& basis = spectrum.vectors;
     const Eigen::MatrixXd right = basis * spectrum.values.array().rsqrt().matrix().asDiagonal() * basis.transpose();
@@ -93,7 +93,7 @@ std::vector<OracleValue> inverse_sqrt_oracle(std::uint32_t n, float damping, std
         (propagation.z().array() - a.array().rsqrt()).abs() + 0.5 * shift_off * a.array().pow(-1.5);
     const Eigen::MatrixXd systematic = basis.cwiseAbs() * off.asDiagonal() * basis.cwiseAbs().transpose();
     const double root = std::sqrt(scale);
-    std::vector<OracleValue> values;
+    std::vector<Bounded> values;
     for (std::uint32_t i = 0; i < n; ++i) {
         for (std::uint32_t j = 0; j < n; ++j) {
             const double tolerance = root * (kDeviations * deviation(i, j) + systematic(i, j)) +

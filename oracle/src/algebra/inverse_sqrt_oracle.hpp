@@ -15,7 +15,7 @@ namespace yolk::oracle {
 /// far from the limit it stopped. Tolerances take the roundings of the iteration for independent (Higham and Mary 2019,
 /// "A new approach to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41) and carry each through the rest
 /// of it to first order (docs/kernels/inverse_sqrt.md); six standard deviations.
-[[nodiscard]] std::vector<OracleValue> inverse_sqrt_oracle(std::uint32_t n, float damping, std::span<const float> in,
-                                                           std::uint32_t iterations);
+[[nodiscard]] std::vector<Bounded> inverse_sqrt_oracle(std::uint32_t n, float damping, std::span<const float> in,
+                                                       std::uint32_t iterations);
 
 }  // namespace yolk::oracle

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "block_inverse_oracle.hpp"
-#include "error_bounds.hpp"
+#include "yolk/internal/oracle/error_bounds.hpp"
 
 namespace yolk::oracle {
 
@@ -32,7 +32,7 @@ FactorOracle factor_of(std::span<const float> factor, std::uint32_t n, double da
     result.damped = Eigen::Map<const Eigen::Matrix<float, -1, -1, Eigen::RowMajor>>(factor.data(), n, n).cast<double>();
     result.damped.diagonal().array() += damping;
     result.inverse = result.damped.partialPivLu().inverse();
-    const std::vector<OracleValue> values =
+    const std::vector<Bounded> values =
         block_inverse_oracle(inverse_of(n, 1), factor, std::array{static_cast<float>(damping)}, std::array{0U});
     // The inverse's derivative along the identity is minus its square.
     const RowMajorMatrix magnitude = result.inverse.cwiseAbs();
@@ -74,7 +74,7 @@ class BlockOracle {
         out_ = factor_of(out, desc.n_out, root / pi, root / pi * off * 1.01);
     }
 
-    void append_to(std::vector<OracleValue>& values) const {
+    void append_to(std::vector<Bounded>& values) const {
         const RowMajorMatrix step = solved();
         const RowMajorMatrix size_out = out_.inverse.cwiseAbs() + out_.off;
         const RowMajorMatrix size_in = in_.inverse.cwiseAbs() + in_.off;
@@ -118,10 +118,9 @@ class BlockOracle {
 
 }  // namespace
 
-std::vector<OracleValue> kronecker_precondition_oracle(const KroneckerPreconditionDesc& desc,
-                                                       const KroneckerGiven& inputs,
-                                                       std::span<const std::uint32_t> status) {
-    std::vector<OracleValue> values;
+std::vector<Bounded> kronecker_precondition_oracle(const KroneckerPreconditionDesc& desc, const KroneckerGiven& inputs,
+                                                   std::span<const std::uint32_t> status) {
+    std::vector<Bounded> values;
     if (inputs.gradient.empty()) return values;
     for (std::size_t b = 0; b < desc.blocks; ++b) {
         const bool failed = inverts(desc) && (status[b] & (kKroneckerInFailed | kKroneckerOutFailed)) != 0;

@@ -21,8 +21,8 @@ struct KroneckerGiven {
 /// In double: both factors damped and solved for by LU decompositions, without an inverse; zeros for blocks that
 /// `status` calls failed. Tolerances carry those of block_inverse's oracle, of the dampings and of the products through
 /// to the step.
-[[nodiscard]] std::vector<OracleValue> kronecker_precondition_oracle(const KroneckerPreconditionDesc& desc,
-                                                                     const KroneckerGiven& inputs,
-                                                                     std::span<const std::uint32_t> status);
+[[nodiscard]] std::vector<Bounded> kronecker_precondition_oracle(const KroneckerPreconditionDesc& desc,
+                                                                 const KroneckerGiven& inputs,
+                                                                 std::span<const std::uint32_t> status);
 
 }  // namespace yolk::oracle

@@ -4,10 +4,10 @@
 
 namespace yolk::oracle {
 
-std::vector<OracleValue> matmul_i8_oracle(const MatmulI8Desc& desc, std::span<const std::int8_t> a,
-                                          std::span<const std::int8_t> b) {
+std::vector<Bounded> matmul_i8_oracle(const MatmulI8Desc& desc, std::span<const std::int8_t> a,
+                                      std::span<const std::int8_t> b) {
     const MatmulI8Desc d = reference::without_dense(desc);
-    std::vector<OracleValue> out(std::size_t{d.batch} * d.m * d.n);
+    std::vector<Bounded> out(std::size_t{d.batch} * d.m * d.n);
     if (out.empty()) return out;
     for (std::uint32_t z = 0; z < d.batch; ++z) {
         for (std::uint32_t k = d.k; k-- > 0;) {

@@ -13,7 +13,7 @@ namespace yolk::oracle {
 
 /// In double by outer products, k outermost and descending; exact as long as sums stay below 2^53; [batch, m, n],
 /// dense.
-[[nodiscard]] std::vector<OracleValue> matmul_i8_oracle(const MatmulI8Desc& desc, std::span<const std::int8_t> a,
-                                                        std::span<const std::int8_t> b);
+[[nodiscard]] std::vector<Bounded> matmul_i8_oracle(const MatmulI8Desc& desc, std::span<const std::int8_t> a,
+                                                    std::span<const std::int8_t> b);
 
 }  // namespace yolk::oracle

@@ -7,10 +7,10 @@
 #include <cstring>
 #include <vector>
 
-#include "error_bounds.hpp"
 #include "half_values.hpp"
 #include "matmul_i8_oracle.hpp"
-#include "matmul_oracle.hpp"
+#include "yolk/internal/oracle/error_bounds.hpp"
+#include "yolk/internal/reference/formulas/matmul.hpp"
 #include "yolk/internal/reference/matrix_elements.hpp"
 #include "yolk/twin.hpp"
 
@@ -76,9 +76,9 @@ class MatmulElements final : public ElementOracle {
         if (!is_narrow()) return ElementBits::F32;
         return d_.out.format == FloatFormat::F16 ? ElementBits::F16 : ElementBits::BF16;
     }
-    [[nodiscard]] OracleValue at(std::uint64_t element) const override {
+    [[nodiscard]] Bounded at(std::uint64_t element) const override {
         const One one(*this, place_of(d_, element));
-        OracleValue value = matmul_oracle(one.desc, one.inputs())[0];
+        Bounded value = one.bounds();
         if (is_narrow()) value.tolerance += rounding_of_half(d_.out.format, value);
         return value;
     }
@@ -89,17 +89,17 @@ class MatmulElements final : public ElementOracle {
         reference::twin_of(one.desc, {one.row, one.column, {}, one.residual, std::span(&word, 1)});
         return word;
     }
-    /// As matmul_oracle's tolerance, with what bounds it for all elements: a sum's magnitudes are at most the product
-    /// of the lengths of its row and column (Cauchy and Schwarz), and what the operand rule drops is at most its floor
-    /// times their magnitudes, themselves at most sqrt(k) times the lengths.
+    /// As the formula's tolerance, with what bounds it for all elements: a sum's magnitudes are at most the product of
+    /// the lengths of its row and column (Cauchy and Schwarz), and what the operand rule drops is at most its floor
+    /// times their magnitudes, themselves at most sqrt(k) times the lengths; twice that of a term that loses both.
     [[nodiscard]] double most_apart() const override {
         if (d_.determinism == Determinism::Exact) return 0.0;
         const double row = longest(d_.a, a_, d_.m, true);
         const double column = longest(d_.b, b_, d_.n, false);
         const double k = d_.k;
         const double roundings = (k + 2.0) * kFp32Rounding;
-        OracleValue largest{row * column, roundings / (1.0 - roundings) * row * column +
-                                              kOperandFloor * std::sqrt(k) * (row + column) + k * 0x1p-126};
+        Bounded largest{row * column, roundings / (1.0 - roundings) * row * column +
+                                          2.02 * kOperandFloor * std::sqrt(k) * (row + column) + 1.01 * k * 0x1p-126};
         if (d_.has_residual) {
             largest.value += largest_residual();
             largest.tolerance +=
@@ -123,7 +123,13 @@ class MatmulElements final : public ElementOracle {
             desc = {.m = 1, .n = 1, .k = d.k, .has_residual = d.has_residual, .determinism = d.determinism};
             desc.out.format = d.out.format;
         }
-        [[nodiscard]] MatmulGiven inputs() const { return {row, column, {}, residual}; }
+        [[nodiscard]] Bounded bounds() const {
+            const std::vector<Bounded> a(row.begin(), row.end()), b(column.begin(), column.end()),
+                added(residual.begin(), residual.end());
+            Bounded value;
+            reference::formula<Bounded>(desc, {a, b, {}, added, std::span(&value, 1)});
+            return value;
+        }
         MatmulDesc desc;
         std::vector<float> row, column, residual;
     };
@@ -170,7 +176,7 @@ class MatmulI8Elements final : public ElementOracle {
 
     [[nodiscard]] std::uint64_t count() const override { return std::uint64_t{d_.batch} * d_.m * d_.n; }
     [[nodiscard]] ElementBits bits() const override { return ElementBits::I32; }
-    [[nodiscard]] OracleValue at(std::uint64_t element) const override {
+    [[nodiscard]] Bounded at(std::uint64_t element) const override {
         const One one(*this, place_of(d_, element));
         return matmul_i8_oracle(one.desc, one.row, one.column)[0];
     }
@@ -214,7 +220,7 @@ std::unique_ptr<const ElementOracle> product_elements(const MatmulI8Desc& desc,
     return std::make_unique<MatmulI8Elements>(desc, buffers);
 }
 
-double rounding_of_half(FloatFormat format, const OracleValue& value) noexcept {
+double rounding_of_half(FloatFormat format, const Bounded& value) noexcept {
     const bool f16 = format == FloatFormat::F16;
     return (std::abs(value.value) + value.tolerance) * (f16 ? 0x1p-11 : 0x1p-8) + (f16 ? 0x1p-25 : 0x1p-134);
 }

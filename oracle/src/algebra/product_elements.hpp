@@ -38,9 +38,8 @@ void for_each_of_out(const Desc& desc, Visit visit) {
 }
 /// Dense values of out, each where it lies among the `extent` elements of its view.
 template <class Desc>
-[[nodiscard]] std::vector<OracleValue> in_place(const Desc& desc, const std::vector<OracleValue>& dense,
-                                                std::size_t extent) {
-    std::vector<OracleValue> values(extent);
+[[nodiscard]] std::vector<Bounded> in_place(const Desc& desc, const std::vector<Bounded>& dense, std::size_t extent) {
+    std::vector<Bounded> values(extent);
     for_each_of_out(desc, [&](std::size_t place, std::size_t number) { values[place] = dense[number]; });
     return values;
 }
@@ -54,6 +53,6 @@ template <class Desc>
 
 /// What rounding to 16 bits adds to a tolerance: half a step of the format, of its last place (2^-11 or 2^-8 of the
 /// number) or of its denormals. `value` with its tolerance is the fp32 result's.
-[[nodiscard]] double rounding_of_half(FloatFormat format, const OracleValue& value) noexcept;
+[[nodiscard]] double rounding_of_half(FloatFormat format, const Bounded& value) noexcept;
 
 }  // namespace yolk::oracle

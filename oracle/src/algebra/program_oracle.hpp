@@ -1,27 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs with numbers in double and bounds of their errors: each step by the standard library, at the operands and at
-// the ends of what their errors allow.
+// Steps of programs on numbers that know their bounds: each by the standard library, at the operands and at the ends of
+// what their errors allow. What formulas of programs are written over (program_formulas.hpp).
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "yolk/elementwise.hpp"
 #include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/reference/program_formulas.hpp"
+#include "yolk/row_program.hpp"
 
 namespace yolk::oracle {
 
-/// An input repeated along the dimensions that it lacks, one after the other.
-[[nodiscard]] std::vector<OracleValue> repeated_along(std::span<const std::uint32_t> extents, std::uint32_t dimensions,
-                                                      std::span<const float> input);
+[[nodiscard]] Bounded step_value(ElementwiseOperation operation, const Bounded& x);
+[[nodiscard]] Bounded step_value(ElementwiseOperation operation, const Bounded& x, const Bounded& y);
+[[nodiscard]] Bounded step_value(RowOperation operation, const Bounded& x);
+[[nodiscard]] Bounded step_value(RowOperation operation, const Bounded& x, const Bounded& y);
+/// If the condition may be 0 or not, the result may be either value.
+[[nodiscard]] Bounded chosen(const Bounded& condition, const Bounded& x, const Bounded& y);
+[[nodiscard]] Bounded reduced(RowOperation operation, std::span<const Bounded> row);
 
-/// `values`: of one element.
-[[nodiscard]] OracleValue bounded_step(ElementwiseOperation operation, std::span<const std::uint32_t> operands,
-                                       std::span<const OracleValue> values);
-
-/// What an operand may be, at both ends and in the middle its value in fp32.
-[[nodiscard]] std::array<float, 3> possible(const OracleValue& operand);
+/// The output of a program whose inputs are `given`. Infinitely far off where a step meets what is no number.
+template <class Desc>
+[[nodiscard]] std::vector<Bounded> program_bounds(const Desc& desc, const reference::HostViews& given,
+                                                  std::size_t count) {
+    std::vector<std::vector<Bounded>> inputs;
+    for (std::size_t i = 0; i < desc.inputs.size(); ++i) {
+        const auto floats = given.in<float>(i);
+        inputs.emplace_back(floats.begin(), floats.end());
+    }
+    std::vector<Bounded> out(count);
+    std::vector<reference::HostView> views(inputs.begin(), inputs.end());
+    views.emplace_back(out);
+    reference::formula<Bounded>(desc, reference::HostViews(views));
+    return out;
+}
 
 }  // namespace yolk::oracle

@@ -22,28 +22,27 @@ constexpr float kSmallest = std::numeric_limits<float>::denorm_min();
 constexpr double kGeluError = 3e-8;
 constexpr double kGeluRelativeError = 2.5e-7;
 
-double flushed(float x, double floor) { return std::abs(static_cast<double>(x)) < floor ? 0.0 : x; }
+double flushed(double x, double floor) { return std::abs(x) < floor ? 0.0 : x; }
 
 // Rounding to even by parity, without the floating-point unit's own rounding.
-double round_half_even(float x) {
-    const double below = std::floor(static_cast<double>(x));
+double round_half_even(double x) {
+    const double below = std::floor(x);
     const double fraction = x - below;
     const bool up = fraction > 0.5 || (fraction == 0.5 && std::fmod(below, 2.0) != 0.0);
     return up ? below + 1.0 : below;
 }
 
-double clamped_exp(float x) { return x < -69.0F ? 0.0 : std::exp(std::fmin(x, 88.0)); }
+double clamped_exp(double x) { return x < -69.0F ? 0.0 : std::exp(std::fmin(x, 88.0)); }
 
 // The logistic function from the side that does not overflow; its own source flushes below -69.
 double logistic(double x) { return x < 0.0 ? std::exp(x) / (1.0 + std::exp(x)) : 1.0 / (1.0 + std::exp(-x)); }
 
 // The tanh form as its authors write it; 1 + tanh loses to cancellation what the absolute error allows a billion times.
-double gelu_by_tanh(float x) {
-    const double wide = x;
-    return 0.5 * wide * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (wide + 0.044715 * wide * wide * wide)));
+double gelu_by_tanh(double x) {
+    return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
 }
 
-double floored_log(float x) { return std::log(std::fmax(x, 0x1p-100)); }
+double floored_log(double x) { return std::log(std::fmax(x, 0x1p-100)); }
 
 // Every function but reciprocal, sin and cos takes all finite numbers: what its comment says of those outside is part
 // of its contract.
@@ -52,7 +51,7 @@ std::vector<ExactFunction> make_arithmetic() {
     return {
         {"flush",
          abi_em::kFlush,
-         [](float x) { return flushed(x, 0x1p-100); },
+         [](double x) { return flushed(x, 0x1p-100); },
          kSmallest,
          kLargestInput,
          true,
@@ -62,7 +61,7 @@ std::vector<ExactFunction> make_arithmetic() {
          {0x1p-100F, 0x1p-126F}},
         {"flush_operand",
          abi_em::kFlushOperand,
-         [](float x) { return flushed(x, 0x1p-40); },
+         [](double x) { return flushed(x, 0x1p-40); },
          kSmallest,
          kLargestInput,
          true,
@@ -74,7 +73,7 @@ std::vector<ExactFunction> make_arithmetic() {
          halves},
         {"reciprocal",
          abi_em::kReciprocal,
-         [](float x) { return 1.0 / x; },
+         [](double x) { return 1.0 / x; },
          0x1p-100F,
          0x1p100F,
          false,
@@ -84,7 +83,7 @@ std::vector<ExactFunction> make_arithmetic() {
          {1.0F}},
         {"sqrt",
          abi_em::kSqrt,
-         [](float x) { return x < 0x1p-100F ? 0.0 : std::sqrt(static_cast<double>(x)); },
+         [](double x) { return x < 0x1p-100F ? 0.0 : std::sqrt(x); },
          kSmallest,
          0x1p100F,
          true,
@@ -98,12 +97,12 @@ std::vector<ExactFunction> make_arithmetic() {
 std::vector<ExactFunction> make_transcendentals() {
     const std::vector<float> bends{0x1p-40F, 7.0F, 1.0F};
     return {
-        {"tanh", abi_em::kTanh, [](float x) { return std::tanh(static_cast<double>(x)); }, kSmallest, kLargestInput,
-         true, true, 1.2e-6, 0.0, bends},
+        {"tanh", abi_em::kTanh, [](double x) { return std::tanh(x); }, kSmallest, kLargestInput, true, true, 1.2e-6,
+         0.0, bends},
         {"exp", abi_em::kExp, &clamped_exp, kSmallest, kLargestInput, true, true, 0.0, 1.2e-7, {69.0F, 88.0F, 1.0F}},
         {"sin",
          abi_em::kSin,
-         [](float x) { return std::sin(static_cast<double>(x)); },
+         [](double x) { return std::sin(x); },
          0x1p-100F,
          4096.0F,
          true,
@@ -113,7 +112,7 @@ std::vector<ExactFunction> make_transcendentals() {
          {0x1.921fb6p-1F, 0x1.921fb6p+0F, 0x1.921fb6p+1F}},
         {"cos",
          abi_em::kCos,
-         [](float x) { return std::cos(static_cast<double>(x)); },
+         [](double x) { return std::cos(x); },
          0x1p-100F,
          4096.0F,
          true,
@@ -135,17 +134,17 @@ std::vector<ExactFunction> make_transcendentals() {
 }
 
 std::vector<ExactFunction> make_activations() {
-    const auto make = [](const char* name, std::uint32_t id, double (*reference)(float), double absolute_error,
+    const auto make = [](const char* name, std::uint32_t id, double (*reference)(double), double absolute_error,
                          double relative_error, std::vector<float> edges) {
         return ExactFunction{name, id,   reference,      kSmallest,      kLargestInput,
                              true, true, absolute_error, relative_error, std::move(edges)};
     };
     return {
-        make("relu", abi_em::kRelu, [](float x) { return x > 0.0F ? x : 0.0; }, 0.0, 0.0, {1.0F}),
+        make("relu", abi_em::kRelu, [](double x) { return std::fmax(x, 0.0); }, 0.0, 0.0, {1.0F}),
         make("gelu", abi_em::kGelu, &gelu_by_tanh, kGeluError, kGeluRelativeError, {0x1p-100F, 1.0F, 12.0F}),
-        make("silu", abi_em::kSilu, [](float x) { return x < -69.0F ? 0.0 : x * logistic(x); }, 1e-30, 2.7e-7,
+        make("silu", abi_em::kSilu, [](double x) { return x < -69.0F ? 0.0 : x * logistic(x); }, 1e-30, 2.7e-7,
              {0x1p-100F, 1.0F, 69.0F}),
-        make("sigmoid", abi_em::kSigmoid, [](float x) { return x < -69.0F ? 0.0 : logistic(x); }, 0.0, 2.5e-7,
+        make("sigmoid", abi_em::kSigmoid, [](double x) { return x < -69.0F ? 0.0 : logistic(x); }, 0.0, 2.5e-7,
              {1.0F, 69.0F}),
     };
 }
@@ -163,7 +162,7 @@ double tanh_form_bound(double x) {
 
 }  // namespace
 
-OracleValue gelu_oracle(double x) {
+Bounded gelu_oracle(double x) {
     const double value = 0.5 * x * std::erfc(-x / std::numbers::sqrt2);  // 1 + erf without its cancellation
     const double off = tanh_form_bound(x);
     return {value, off + kGeluError + kGeluRelativeError * (std::abs(value) + off)};

@@ -15,8 +15,8 @@ namespace yolk::oracle {
 struct ExactFunction {
     const char* name;
     std::uint32_t id;  ///< abi::exact_math
-    double (*reference)(
-        float);  ///< the function in double, where the source defines it otherwise (flushes, clamps) that
+    /// The function in double; where the source defines it otherwise (flushes, clamps), that.
+    double (*reference)(double);
     float low;
     float high;
     bool zero;
@@ -39,6 +39,6 @@ struct ExactFunction {
 
 /// The Gaussian error linear unit by its definition with erf, and how far from it what kernels compute may be: the
 /// bound of the tanh form (docs/kernels/elementwise.md) and the errors of exact_gelu, which computes that.
-[[nodiscard]] OracleValue gelu_oracle(double x);
+[[nodiscard]] Bounded gelu_oracle(double x);
 
 }  // namespace yolk::oracle

@@ -13,8 +13,8 @@ namespace yolk::oracle {
 namespace {
 
 // 0 within reach of a NaN-free comparison; infinity where one side is not a number or a zero tolerance is missed.
-double error_in_tolerances(double got, const OracleValue& oracle) {
-    if (got == oracle.value) return 0.0;
+double error_in_tolerances(double got, const Bounded& oracle) {
+    if (got == oracle.value || std::isinf(oracle.tolerance)) return 0.0;
     const double error = std::abs(got - oracle.value) / oracle.tolerance;
     return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
 }
@@ -51,7 +51,7 @@ void verify_words_against_twin(CheckReport& report, const std::string& case_name
 }
 
 void verify_against_oracle(CheckReport& report, const std::string& case_name, std::span<const double> got,
-                           std::span<const OracleValue> oracle, std::span<const std::uint64_t> elements) {
+                           std::span<const Bounded> oracle, std::span<const std::uint64_t> elements) {
     if (got.size() != oracle.size()) {
         report.fail(fmt::format("{}: {} elements came, the oracle has {}.", case_name, got.size(), oracle.size()));
         return;

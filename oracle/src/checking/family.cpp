@@ -89,7 +89,7 @@ void verify_output(CheckReport& report, const std::string& name, const ProblemBu
         verify_words_against_twin(report, where, words, without_kept(expected.twin, expected.kept));
     }
     if (expected.oracle.empty()) return;
-    std::vector<OracleValue> oracle = expected.oracle;
+    std::vector<Bounded> oracle = expected.oracle;
     for (std::size_t i = 0; i < std::min(oracle.size(), expected.kept.size()); ++i) {
         if (expected.kept[i]) oracle[i] = {};
     }

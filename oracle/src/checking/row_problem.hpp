@@ -8,7 +8,7 @@
 namespace yolk::oracle {
 
 /// `kOperations`: of each element.
-template <class Desc, std::vector<OracleValue> (*kOracle)(const Desc&, std::span<const float>), int kOperations>
+template <class Desc, std::vector<Bounded> (*kOracle)(const Desc&, const HostViews&), int kOperations>
 class RowProblem final : public OperationProblem<Desc> {
    public:
     explicit RowProblem(const Desc& desc, RowInputs inputs = RowInputs::Plain, std::uint64_t seed = 1)
@@ -20,7 +20,7 @@ class RowProblem final : public OperationProblem<Desc> {
     }
     [[nodiscard]] double operations() const override { return kOperations * static_cast<double>(this->elements(0)); }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
-        return {kOracle(this->desc(), given.in<float>(0))};
+        return {kOracle(this->desc(), given)};
     }
 
    private:

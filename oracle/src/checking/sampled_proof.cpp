@@ -82,7 +82,7 @@ void SampledProof::keep_first(CheckReport& report, const std::string& name, std:
 
 bool SampledProof::is_right(std::uint64_t element, std::uint32_t bits) const {
     if (const auto twin = oracle_->twin_at(element)) return bits == *twin;
-    const OracleValue expected = oracle_->at(element);
+    const Bounded expected = oracle_->at(element);
     return std::abs(value_of(type_, bits) - expected.value) <= expected.tolerance;
 }
 
@@ -110,7 +110,7 @@ SampledProof::Apart SampledProof::elements_apart(std::span<const std::uint32_t> 
 }
 
 std::string SampledProof::text_at(std::uint64_t element, std::uint32_t bits) const {
-    const OracleValue expected = oracle_->at(element);
+    const Bounded expected = oracle_->at(element);
     return fmt::format("element {} is {:.9g} where the oracle has {:.9g} +- {:.3g}", element, value_of(type_, bits),
                        expected.value, expected.tolerance);
 }

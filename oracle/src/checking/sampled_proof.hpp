@@ -55,7 +55,7 @@ class SampledProof {
     ElementBits type_ = ElementBits::F32;
     double most_apart_ = 0.0;
     std::vector<std::uint64_t> elements_;
-    std::vector<OracleValue> expected_;
+    std::vector<Bounded> expected_;
     std::vector<std::uint32_t> twin_;  ///< empty for class T
     std::vector<std::uint32_t> first_;
     std::string first_name_;

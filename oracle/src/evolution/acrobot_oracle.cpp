@@ -8,7 +8,7 @@
 #include <numbers>
 
 #include "control_oracles.hpp"
-#include "error_bounds.hpp"
+#include "yolk/internal/oracle/error_bounds.hpp"
 
 namespace yolk::oracle {
 namespace {

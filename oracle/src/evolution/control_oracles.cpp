@@ -7,7 +7,7 @@
 #include <limits>
 #include <numbers>
 
-#include "error_bounds.hpp"
+#include "yolk/internal/oracle/error_bounds.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "control_oracles.hpp"
-#include "error_bounds.hpp"
 #include "rollout_oracle.hpp"
+#include "yolk/internal/oracle/error_bounds.hpp"
 
 namespace yolk::oracle {
 

@@ -7,8 +7,8 @@
 #include <limits>
 #include <tuple>
 
-#include "error_bounds.hpp"
 #include "fitness_oracle.hpp"
+#include "yolk/internal/oracle/error_bounds.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <utility>
 
-#include "error_bounds.hpp"
 #include "philox_oracle.hpp"
 #include "rollout_oracle.hpp"
 #include "yolk/internal/core/noise.hpp"
+#include "yolk/internal/oracle/error_bounds.hpp"
 #include "yolk/internal/reference/member_weights.hpp"
 
 namespace yolk::oracle {

@@ -7,11 +7,10 @@
 #include <limits>
 
 #include "check_tools.hpp"
-#include "covariance_oracle.hpp"
 #include "yolk/covariance.hpp"
 #include "yolk/internal/oracle/families.hpp"
 #include "yolk/internal/oracle/operation_problem.hpp"
-#include "yolk/internal/reference/matrix_elements.hpp"
+#include "yolk/internal/reference/formulas/covariance.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -44,7 +43,7 @@ class CovarianceProblem final : public OperationProblem<CovarianceDesc> {
 
     [[nodiscard]] std::vector<ByteVector> contents() const override;
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
-        return covariance_oracle(desc(), given.in<float>(0), given.in<float>(1), argument<0>().value);
+        return bounds_of(desc(), given, argument<0>());
     }
     [[nodiscard]] Work work() const override {
         const auto elements = static_cast<double>(count());

@@ -1,39 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
-#include <cmath>
-#include <span>
 #include <vector>
 
 #include "check_tools.hpp"
-#include "error_bounds.hpp"
 #include "row_problem.hpp"
 #include "yolk/cumulative_sum.hpp"
 #include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/reference/formulas/cumulative_sum.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-/// One number added to the next, in double, for finite inputs. The tolerance is the roundings on the longest way to a
-/// sum (32 within a run and 32 of runs for each level of chunks, and the sum of both), of 2^-24 of the sum of
-/// magnitudes, and 2^-100 for each input and each chunk's total that counts as zero.
-std::vector<OracleValue> cumulative_sum_oracle(const CumulativeSumDesc& desc, std::span<const float> in) {
-    double levels = 1.0;
-    for (std::size_t rest = desc.columns; rest > 1024; rest = (rest + 1023) / 1024) levels += 1.0;
-    const double roundings = 66.0 * levels * kFp32Rounding;
-    const double relative = roundings / (1.0 - roundings);
-    std::vector<OracleValue> out(in.size());
-    for (std::size_t o = 0; o < desc.outer; ++o) {
-        for (std::size_t j = 0; j < desc.inner; ++j) {
-            double sum = 0.0, magnitudes = 0.0;
-            for (std::size_t k = 0; k < desc.columns; ++k) {
-                const std::size_t place = (o * desc.columns + k) * desc.inner + j;
-                sum += in[place];
-                magnitudes += std::abs(static_cast<double>(in[place]));
-                out[place] = {sum, relative * magnitudes + 2.0 * static_cast<double>(k + 1) * kProductFloor};
-            }
-        }
-    }
-    return out;
+std::vector<Bounded> cumulative_sum_oracle(const CumulativeSumDesc& desc, const HostViews& given) {
+    return bounds_of(desc, given)[0];
 }
 
 using CumulativeSumProblem = RowProblem<CumulativeSumDesc, &cumulative_sum_oracle, 1>;

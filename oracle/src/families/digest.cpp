@@ -22,8 +22,8 @@ using DigestSums = std::array<std::uint32_t, abi::digest::kSumWords>;
 
 /// One 16-bit column at a time, carries after all additions, the last word first: another order and another arithmetic
 /// than the kernel's and the twin's.
-std::vector<OracleValue> digest_oracle(std::span<const std::uint32_t> in, std::uint32_t array,
-                                       std::span<const std::uint32_t> start) {
+std::vector<Bounded> digest_oracle(std::span<const std::uint32_t> in, std::uint32_t array,
+                                   std::span<const std::uint32_t> start) {
     std::array<std::uint64_t, 8> columns{};
     const auto add = [&columns](std::size_t word, std::uint32_t value) {
         columns.at(2 * word) += value & 0xFFFFU;
@@ -43,7 +43,7 @@ std::vector<OracleValue> digest_oracle(std::span<const std::uint32_t> in, std::u
         if (!ends_a_sum) columns.at(column + 1) += columns.at(column) >> 16U;
         columns.at(column) &= 0xFFFFU;
     }
-    std::vector<OracleValue> values;
+    std::vector<Bounded> values;
     for (std::size_t word = 0; word < 4; ++word)
         values.push_back({static_cast<double>(columns.at(2 * word) + 65536 * columns.at(2 * word + 1)), 0.0});
     values.push_back({static_cast<double>(not_finite), 0.0});

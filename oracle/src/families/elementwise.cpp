@@ -18,26 +18,6 @@
 namespace yolk::oracle {
 namespace {
 
-/// `inputs`: of every element. Nothing where a value of several steps is no number, or beyond what fp32 has.
-OracleValues program_oracle(const ElementwiseDesc& desc, const std::vector<OracleValues>& inputs) {
-    OracleValues results;
-    results.reserve(inputs.front().size());
-    std::vector<OracleValue> values;  // of one element: the inputs, then each step
-    for (std::size_t e = 0; e < inputs.front().size(); ++e) {
-        values.clear();
-        for (const OracleValues& input : inputs) values.push_back(input[e]);
-        for (const float number : desc.numbers) values.push_back({number, 0.0});
-        for (const ElementwiseStep& step : desc.steps) {
-            const OracleValue made = bounded_step(step.operation, step.operands, values);
-            const bool is_finite = std::isfinite(made.value) && std::isfinite(made.tolerance);
-            if (!is_finite && desc.steps.size() > 1) return {};
-            values.push_back(made);
-        }
-        results.push_back(values.back());
-    }
-    return results;
-}
-
 class ElementwiseProblem final : public OperationProblem<ElementwiseDesc> {
    public:
     explicit ElementwiseProblem(const ElementwiseDesc& desc, std::uint64_t seed = 1, bool in_place = false)
@@ -65,12 +45,7 @@ class ElementwiseProblem final : public OperationProblem<ElementwiseDesc> {
     }
     [[nodiscard]] double operations() const override { return static_cast<double>(count(~0U) * desc().steps.size()); }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
-        std::vector<OracleValues> values;
-        for (std::size_t i = 0; i < desc().inputs.size(); ++i)
-            values.push_back(repeated_along(desc().extents, desc().inputs[i], given.in<float>(i)));
-        OracleValues result = program_oracle(desc(), values);
-        if (result.empty()) return {};
-        return {std::move(result)};
+        return {program_bounds(desc(), given, count(~0U))};
     }
     [[nodiscard]] ElementType element(const ViewShape& /*shape*/) const override { return ElementType::F32; }
     [[nodiscard]] ElementwiseViews views_of(const ElementwiseDesc& desc,

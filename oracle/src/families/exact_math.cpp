@@ -35,8 +35,8 @@ std::vector<float> inputs_of(std::uint64_t seed, const ExactFunction& function) 
     return inputs;
 }
 
-std::vector<OracleValue> oracle_values(const ExactFunction& function, std::span<const float> inputs) {
-    std::vector<OracleValue> values;
+std::vector<Bounded> oracle_values(const ExactFunction& function, std::span<const float> inputs) {
+    std::vector<Bounded> values;
     values.reserve(inputs.size());
     for (const float x : inputs) {
         const double value = function.reference(x);

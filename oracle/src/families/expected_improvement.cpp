@@ -7,8 +7,8 @@
 #include <numbers>
 
 #include "check_tools.hpp"
-#include "error_bounds.hpp"
 #include "yolk/expected_improvement.hpp"
+#include "yolk/internal/oracle/error_bounds.hpp"
 #include "yolk/internal/oracle/families.hpp"
 #include "yolk/internal/oracle/operation_problem.hpp"
 
@@ -23,7 +23,7 @@ double improvement(double z) {
     return z * 0.5 * std::erfc(-z / std::numbers::sqrt2) + density;
 }
 
-OracleValue variance_of(const ExpectedImprovementDesc& desc, std::size_t steps, const HostViews& given, std::size_t c) {
+Bounded variance_of(const ExpectedImprovementDesc& desc, std::size_t steps, const HostViews& given, std::size_t c) {
     double variance = given.in<float>(4)[c];
     double magnitude = std::abs(variance);
     double dropped = 0.0;
@@ -38,8 +38,8 @@ OracleValue variance_of(const ExpectedImprovementDesc& desc, std::size_t steps, 
             (static_cast<double>(steps) + 1.0) * kFp32Rounding * magnitude + dropped};
 }
 
-OracleValue gain_of(const ExpectedImprovementValues& v, const HostViews& given, std::size_t stride, std::size_t c,
-                    OracleValue variance) {
+Bounded gain_of(const ExpectedImprovementValues& v, const HostViews& given, std::size_t stride, std::size_t c,
+                Bounded variance) {
     const double value = given.in<float>(0)[c];
     const double unit = given.in<float>(0)[stride + c];
     const double prior = given.in<float>(3)[c];

@@ -96,7 +96,7 @@ void verify_scores(CheckReport& report, const std::string& name, const FitnessDe
                    const std::vector<float>& returns, const std::vector<float>& scores) {
     const std::vector<FitnessValue> oracle = fitness_score_oracle(desc, returns);
     std::vector<double> got;
-    std::vector<OracleValue> expected;
+    std::vector<Bounded> expected;
     for (std::size_t member = 0; member < oracle.size(); ++member) {
         const bool finite = std::isfinite(oracle[member].value);
         if (finite != std::isfinite(scores[member]))
@@ -117,13 +117,13 @@ void verify_summary(CheckReport& report, const std::string& name, const FitnessO
                                       static_cast<double>(summary.variance),
                                       static_cast<double>(summary.not_finite_count),
                                       static_cast<double>(summary.first_not_finite)};
-    const std::vector<OracleValue> expected{{oracle.coefficient.value, oracle.coefficient.tolerance},
-                                            {oracle.mean.value, oracle.mean.tolerance},
-                                            {oracle.best, 0.0},
-                                            {oracle.worst, 0.0},
-                                            {oracle.variance.value, oracle.variance.tolerance},
-                                            {static_cast<double>(oracle.not_finite_count), 0.0},
-                                            {static_cast<double>(oracle.first_not_finite), 0.0}};
+    const std::vector<Bounded> expected{{oracle.coefficient.value, oracle.coefficient.tolerance},
+                                        {oracle.mean.value, oracle.mean.tolerance},
+                                        {oracle.best, 0.0},
+                                        {oracle.worst, 0.0},
+                                        {oracle.variance.value, oracle.variance.tolerance},
+                                        {static_cast<double>(oracle.not_finite_count), 0.0},
+                                        {static_cast<double>(oracle.first_not_finite), 0.0}};
     verify_against_oracle(report, name + ", summary", numbers, expected);
 }
 
@@ -144,7 +144,7 @@ class FitnessProblem final : public OperationProblem<FitnessDesc> {
         for (const std::uint32_t word : outputs[0]) scores.push_back(std::bit_cast<float>(word));
         verify_scores(report, case_name, desc(), returns_, scores);
         const FitnessOracle oracle = fitness_oracle(desc(), scores);
-        std::vector<OracleValue> weights;
+        std::vector<Bounded> weights;
         for (const FitnessValue& weight : oracle.weights) weights.push_back({weight.value, weight.tolerance});
         const std::vector<double> got = weight_values(desc(), outputs[1]);
         verify_against_oracle(report, case_name + ", weights", got, weights);

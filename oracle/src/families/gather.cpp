@@ -15,9 +15,9 @@ namespace yolk::oracle {
 namespace {
 
 /// By the rows and not by the ids: each row goes where the ids, sorted, ask for it. What asks for no row gets zeros.
-std::vector<OracleValue> gather_oracle(const GatherDesc& desc, std::span<const std::uint32_t> table,
-                                       std::span<const std::uint32_t> ids) {
-    std::vector<OracleValue> out(std::size_t{desc.members} * desc.id_count * desc.columns);
+std::vector<Bounded> gather_oracle(const GatherDesc& desc, std::span<const std::uint32_t> table,
+                                   std::span<const std::uint32_t> ids) {
+    std::vector<Bounded> out(std::size_t{desc.members} * desc.id_count * desc.columns);
     for (std::size_t m = 0; m < desc.members; ++m) {
         std::vector<std::pair<std::uint32_t, std::size_t>> asked;
         for (std::size_t i = 0; i < desc.id_count; ++i)

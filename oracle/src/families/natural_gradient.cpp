@@ -4,10 +4,10 @@
 #include <array>
 
 #include "check_tools.hpp"
-#include "natural_gradient_oracle.hpp"
 #include "row_inputs.hpp"
 #include "yolk/internal/oracle/families.hpp"
 #include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/internal/reference/formulas/natural_gradient.hpp"
 #include "yolk/natural_gradient.hpp"
 
 namespace yolk::oracle {
@@ -27,7 +27,7 @@ class NaturalGradientProblem final : public OperationProblem<NaturalGradientDesc
                 bytes_of_values(row_inputs(seed_ + 1, vectors, inputs_))};
     }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
-        return natural_gradient_oracle(desc(), given.in<float>(0), given.in<float>(1), argument<0>());
+        return bounds_of(desc(), given, argument<0>());
     }
     [[nodiscard]] Work work() const override {
         const double vectors = static_cast<double>(desc().blocks) * desc().n;

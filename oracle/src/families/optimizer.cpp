@@ -9,66 +9,14 @@
 #include <vector>
 
 #include "check_tools.hpp"
-#include "error_bounds.hpp"
 #include "yolk/internal/oracle/families.hpp"
 #include "yolk/internal/oracle/family.hpp"
 #include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/internal/reference/formulas/optimizer.hpp"
 #include "yolk/optimizer.hpp"
 
 namespace yolk::oracle {
 namespace {
-
-/// A few flushes below 2^-100.
-const double kStepFlushed = std::ldexp(1.0, -97);
-
-/// beta m + share g: one rounding per product, one of the share itself, one of the sum.
-OracleValue mixed(double beta, double m, double share, double g) {
-    const double value = beta * m + share * g;
-    return {value,
-            kFp32Rounding * (std::abs(beta * m) + 2.0 * std::abs(share * g) + 1.01 * std::abs(value)) + kStepFlushed};
-}
-
-/// Kingma and Ba 2015, Algorithm 1, on an ascent direction. Relative errors in half ulps: v 4, its unbiasing 2, so 3
-/// for the root, plus 1.7 of exact_sqrt; epsilon's addition 1; exact_reciprocal 2.2; the unbiasing of m and the last
-/// product 3: together below 11.
-OracleValue adam_direction(const OptimizerDesc& desc, const OracleValue& m, double v, double t) {
-    const double unbias1 = 1.0 / (1.0 - std::pow(static_cast<double>(desc.beta1), t));
-    const double unbias2 = 1.0 / (1.0 - std::pow(static_cast<double>(desc.beta2), t));
-    const double denominator = std::sqrt(v * unbias2) + static_cast<double>(desc.epsilon);
-    const double value = m.value * unbias1 / denominator;
-    // A second moment that was flushed leaves the denominator short of its root.
-    const double flushed = std::sqrt(kStepFlushed * unbias2) / denominator;
-    return {value, m.tolerance * 1.01 * unbias1 / denominator + std::abs(value) * (11.0 * kFp32Rounding + flushed) +
-                       kStepFlushed};
-}
-
-/// One step from given fp32 values by the textbook formulas, with pow, sqrt and division in double.
-std::vector<OracleValues> optimizer_oracle(const OptimizerDesc& desc, std::span<const float> gradient,
-                                           std::span<const float> parameters, std::span<const float> state,
-                                           float learning_rate, std::uint32_t step) {
-    OracleValues moved, next(state.size());
-    const auto beta1 = static_cast<double>(desc.beta1);
-    const auto beta2 = static_cast<double>(desc.beta2);
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const auto g = static_cast<double>(gradient[i]);
-        OracleValue direction{g, kStepFlushed};
-        if (desc.rule == OptimizerRule::Momentum) {
-            direction = next[i] = mixed(beta1, static_cast<double>(state[i]), 1.0, g);
-        } else if (desc.rule == OptimizerRule::Adam) {
-            const std::size_t second = parameters.size() + i;
-            next[i] = mixed(beta1, static_cast<double>(state[i]), 1.0 - beta1, g);
-            next[second] = mixed(beta2, static_cast<double>(state[second]), 1.0 - beta2, g * g);
-            next[second].tolerance += kFp32Rounding * (1.0 - beta2) * g * g;  // the square's own rounding
-            direction = adam_direction(desc, next[i], next[second].value, static_cast<double>(step) + 1.0);
-        }
-        const auto rate = static_cast<double>(learning_rate);
-        const double value = static_cast<double>(parameters[i]) + rate * direction.value;
-        const double tolerance = rate * direction.tolerance +
-                                 kFp32Rounding * (1.01 * std::abs(rate * direction.value) + 1.01 * std::abs(value));
-        moved.push_back({value, tolerance + std::ldexp(1.0, -40)});  // a parameter below 2^-40 is made zero
-    }
-    return {moved, next};
-}
 
 struct OptimizerCase {
     std::uint32_t elements = 1;
@@ -130,8 +78,7 @@ class OptimizerProblem final : public OperationProblem<OptimizerDesc> {
                (desc().rule == OptimizerRule::Adam ? 58.0 : 2.0 + 2.0 * optimizer_state_arrays(desc().rule));
     }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
-        return optimizer_oracle(desc(), given.in<float>(0), given.in<float>(1), given.in<float>(2), case_.learning_rate,
-                                case_.step);
+        return bounds_of(desc(), given, case_.learning_rate, case_.step);
     }
 
    private:

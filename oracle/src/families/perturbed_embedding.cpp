@@ -8,64 +8,14 @@
 #include <vector>
 
 #include "check_tools.hpp"
-#include "error_bounds.hpp"
-#include "perturbation_oracle.hpp"
-#include "philox_oracle.hpp"
 #include "yolk/internal/core/noise.hpp"
 #include "yolk/internal/oracle/families.hpp"
 #include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/internal/reference/formulas/perturbed_embedding.hpp"
 #include "yolk/perturbed_embedding.hpp"
 
 namespace yolk::oracle {
 namespace {
-
-/// Calls `visit(member, id)` for all rows of all members, in the order of the output.
-template <class Visit>
-void for_each_row(const PerturbedEmbeddingDesc& desc, std::span<const std::uint32_t> ids, std::int32_t first_member,
-                  Visit&& visit) {
-    for (std::uint32_t m = 0; m < desc.members; ++m) {
-        for (std::uint32_t row = 0; row < desc.rows; ++row) {
-            const std::size_t index = (desc.shared_ids ? 0 : std::size_t{m} * desc.rows) + row;
-            visit(first_member + static_cast<std::int32_t>(m), ids[index]);
-        }
-    }
-}
-
-/// (W + side * sigma/sqrt(r) A B^T)[id] in double, from the oracle's own noise. A term meets the roundings of the
-/// scale, of its product with A, of that with B, and `rank` additions; the operand rule may drop W, the scale, and t.
-std::vector<OracleValue> perturbed_embedding_oracle(const PerturbedEmbeddingDesc& desc, std::span<const float> weights,
-                                                    std::span<const std::uint32_t> ids, const NoiseContext& when,
-                                                    std::int32_t first_member) {
-    const double roundings = (desc.rank + 3.0) * kFp32Rounding;
-    const double depth = roundings / (1.0 - roundings);
-    std::vector<OracleValue> values;
-    for_each_row(desc, ids, first_member, [&](std::int32_t member, std::uint32_t id) {
-        const double sigma = member_sigma(desc, when, member);
-        const NoiseStream a = stream_of(desc, when, Domain::A, member);
-        const NoiseStream b = stream_of(desc, when, Domain::B, member);
-        for (std::uint32_t j = 0; j < desc.columns; ++j) {
-            if (id >= desc.table_rows) {
-                values.push_back({0.0, 0.0});
-                continue;
-            }
-            const auto weight = static_cast<double>(weights[std::size_t{id} * desc.columns + j]);
-            OracleValue value{weight, 0.0};
-            double norm = std::abs(weight);
-            double dropped = std::abs(weight) < kOperandFloor ? std::abs(weight) : 0.0;
-            for (std::uint32_t rho = 0; sigma != 0.0 && rho < desc.rank; ++rho) {
-                const double term =
-                    sigma * noise_f32_oracle(a, id * desc.rank + rho) * noise_f32_oracle(b, j * desc.rank + rho);
-                value.value += term;
-                norm += std::abs(term);
-                // Either the scale is dropped, or t: each below the floor, times noise.
-                dropped += kOperandFloor * kNoiseMaximum * kNoiseMaximum;
-            }
-            value.tolerance = depth * norm + dropped;
-            values.push_back(value);
-        }
-    });
-    return values;
-}
 
 class PerturbedEmbeddingProblem final : public OperationProblem<PerturbedEmbeddingDesc> {
    public:
@@ -90,8 +40,9 @@ class PerturbedEmbeddingProblem final : public OperationProblem<PerturbedEmbeddi
         for (const std::uint32_t id : list) counted += id >= desc().table_rows ? 1.0 : 0.0;
         if (desc().shared_ids) counted *= desc().members;
         if (elements(2) == 0) counted = 0.0;
-        return {perturbed_embedding_oracle(desc(), given.in<float>(0), list, when(), first_member()),
-                {{kStatusBefore + counted, 0.0}}};
+        std::vector<OracleValues> values = bounds_of(desc(), given, argument<0>(), argument<1>());
+        values.back() = {{kStatusBefore + counted, 0.0}};
+        return values;
     }
 
    private:
@@ -109,7 +60,6 @@ class PerturbedEmbeddingProblem final : public OperationProblem<PerturbedEmbeddi
     }
 
     [[nodiscard]] const NoiseContext& when() const { return argument<0>(); }
-    [[nodiscard]] std::int32_t first_member() const { return argument<1>().value; }
 };
 
 struct PerturbedEmbeddingCase {

@@ -6,7 +6,7 @@
 #include "check_tools.hpp"
 #include "yolk/internal/oracle/families.hpp"
 #include "yolk/internal/oracle/operation_problem.hpp"
-#include "yolk/internal/oracle/perturbed_linear.hpp"
+#include "yolk/internal/reference/formulas/perturbed_linear.hpp"
 #include "yolk/perturbed_linear.hpp"
 
 namespace yolk::oracle {
@@ -42,12 +42,9 @@ class PerturbedLinearProblem final : public OperationProblem<PerturbedLinearDesc
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& /*given*/,
                                                    const HostViews& /*made*/) const override {
         const Inputs inputs = draw_inputs();
-        const PerturbedLinearOracle oracle =
-            perturbed_linear_oracle(desc(), inputs.weights, inputs.input, argument<0>(), argument<1>().value);
-        OracleValues values;
-        for (std::size_t i = 0; i < oracle.values.size(); ++i)
-            values.push_back({oracle.values[i], oracle.tolerances[i]});
-        return {values};
+        PerturbedLinearDesc wide = desc();
+        wide.weights_format = wide.input_format = FloatFormat::F32;
+        return bounds_of(wide, {inputs.weights, inputs.input}, argument<0>(), argument<1>());
     }
     [[nodiscard]] bool has_twin(std::size_t /*written*/) const override {
         return desc().determinism == Determinism::Exact;

@@ -2,10 +2,9 @@
 #include <fmt/format.h>
 
 #include "check_tools.hpp"
-#include "perturbation_oracle.hpp"
-#include "perturbed_network_oracle.hpp"
 #include "yolk/internal/oracle/families.hpp"
 #include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/internal/reference/formulas/perturbed_network.hpp"
 #include "yolk/perturbed_network.hpp"
 
 namespace yolk::oracle {
@@ -19,18 +18,22 @@ class PerturbedNetworkProblem final : public OperationProblem<PerturbedNetworkDe
                            NoiseContext{.seed = seed, .generation = 9, .time = 4, .sigma = 0.1F}, {first_member}) {}
 
     [[nodiscard]] std::vector<ByteVector> contents() const override {
-        const NetworkValues given = draw();
+        const std::uint64_t seed = argument<0>().seed;
+        const std::vector<std::uint32_t>& widths = desc().widths;
         std::vector<ByteVector> all;
-        for (const std::vector<float>& weights : given.weights) all.push_back(bytes_of_values(weights));
-        for (std::size_t l = 0; l < desc().layers(); ++l) {
-            if (desc().has_bias(l)) all.push_back(bytes_of_values(given.biases[l]));
+        const auto add = [&](std::uint32_t stream, std::size_t count) {
+            all.push_back(bytes_of_values(drawn_operands(seed, stream, count)));
+        };
+        for (std::uint32_t l = 0; l < desc().layers(); ++l) add(2 * l, std::size_t{widths[l]} * widths[l + 1]);
+        for (std::uint32_t l = 0; l < desc().layers(); ++l) {
+            if (desc().has_bias(l)) add(2 * l + 1, widths[l + 1]);
         }
-        all.push_back(bytes_of_values(given.input));
+        const std::size_t members = desc().shared_input ? 1 : desc().members;
+        add(2 * kMostNetworkLayers, members * desc().rows * widths.front());
         return all;
     }
-    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& /*given*/,
-                                                   const HostViews& /*made*/) const override {
-        return {perturbed_network_oracle(desc(), draw(), argument<0>(), argument<1>().value)};
+    [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
+        return bounds_of(desc(), given, argument<0>(), argument<1>());
     }
     [[nodiscard]] bool has_twin(std::size_t /*written*/) const override {
         return desc().determinism == Determinism::Exact;
@@ -38,20 +41,6 @@ class PerturbedNetworkProblem final : public OperationProblem<PerturbedNetworkDe
     /// The products of the weights only, so that noise and activations show as cost.
     [[nodiscard]] double operations() const override {
         return 2.0 * desc().members * desc().rows * static_cast<double>(network_products(desc()));
-    }
-
-   private:
-    [[nodiscard]] NetworkValues draw() const {
-        NetworkValues given;
-        const std::uint64_t seed = argument<0>().seed;
-        const std::vector<std::uint32_t>& widths = desc().widths;
-        for (std::uint32_t l = 0; l < desc().layers(); ++l) {
-            given.weights.push_back(drawn_operands(seed, 2 * l, std::size_t{widths[l]} * widths[l + 1]));
-            given.biases.push_back(drawn_operands(seed, 2 * l + 1, desc().has_bias(l) ? widths[l + 1] : 0));
-        }
-        const std::size_t members = desc().shared_input ? 1 : desc().members;
-        given.input = drawn_operands(seed, 2 * kMostNetworkLayers, members * desc().rows * widths.front());
-        return given;
     }
 };
 

@@ -8,43 +8,14 @@
 #include <vector>
 
 #include "check_tools.hpp"
-#include "error_bounds.hpp"
-#include "perturbation_oracle.hpp"
-#include "philox_oracle.hpp"
 #include "yolk/internal/core/noise.hpp"
 #include "yolk/internal/oracle/families.hpp"
 #include "yolk/internal/oracle/operation_problem.hpp"
-#include "yolk/internal/reference/member_weights.hpp"
+#include "yolk/internal/reference/formulas/perturbed_vector.hpp"
 #include "yolk/perturbed_vector.hpp"
 
 namespace yolk::oracle {
 namespace {
-
-bool takes_noise(const PerturbedVectorDesc& desc, std::int32_t member) { return !desc.frozen && member >= 0; }
-
-/// v + side * sigma * noise in double, from the oracle's own noise. The noise's term meets three roundings (of the
-/// scale, of the product, of the sum), v one; the operand rule may drop v, and the scale.
-std::vector<OracleValue> perturbed_vector_oracle(const PerturbedVectorDesc& desc, std::span<const float> vector,
-                                                 const NoiseContext& when, std::int32_t first_member) {
-    constexpr double kThreeRoundings = 3.0 * 0x1p-24 / (1.0 - 3.0 * 0x1p-24);
-    std::vector<OracleValue> values;
-    for (std::uint32_t m = 0; m < desc.members; ++m) {
-        const std::int32_t member = first_member + static_cast<std::int32_t>(m);
-        for (std::uint32_t i = 0; i < desc.element_count; ++i) {
-            const auto base = static_cast<double>(vector[i]);
-            double term = 0.0;
-            double dropped = std::abs(base) < kOperandFloor ? std::abs(base) : 0.0;
-            if (takes_noise(desc, member)) {
-                const double side = reference::is_plus_side(desc.antithetic, member) ? 1.0 : -1.0;
-                term = side * static_cast<double>(when.sigma) *
-                       noise_f32_oracle(stream_of(desc, when, Domain::Vector, member), i);
-                dropped += kOperandFloor * kNoiseMaximum;
-            }
-            values.push_back({base + term, kThreeRoundings * (std::abs(base) + std::abs(term)) + dropped});
-        }
-    }
-    return values;
-}
 
 class PerturbedVectorProblem final : public OperationProblem<PerturbedVectorDesc> {
    public:
@@ -63,13 +34,12 @@ class PerturbedVectorProblem final : public OperationProblem<PerturbedVectorDesc
         return {bytes_of_values(drawn_operands(when().seed, 5, desc().element_count))};
     }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
-        return {perturbed_vector_oracle(desc(), given.in<float>(0), when(), first_member())};
+        return bounds_of(desc(), given, argument<0>(), argument<1>());
     }
 
    private:
     [[nodiscard]] std::uint64_t count() const { return std::uint64_t{desc().members} * desc().element_count; }
     [[nodiscard]] const NoiseContext& when() const { return argument<0>(); }
-    [[nodiscard]] std::int32_t first_member() const { return argument<1>().value; }
 };
 
 struct PerturbedVectorCase {

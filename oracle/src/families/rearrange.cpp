@@ -20,9 +20,9 @@ std::size_t elements_per_member(const RearrangeDesc& desc) {
 }
 
 /// From an element's number to its indices, innermost first, and to its place in the source, which is exact in double.
-std::vector<OracleValue> rearrange_oracle(const RearrangeDesc& desc, std::span<const std::uint32_t> source) {
+std::vector<Bounded> rearrange_oracle(const RearrangeDesc& desc, std::span<const std::uint32_t> source) {
     const std::size_t per_member = elements_per_member(desc);
-    std::vector<OracleValue> out(desc.members * per_member);
+    std::vector<Bounded> out(desc.members * per_member);
     for (std::size_t flat = 0; flat < out.size(); ++flat) {
         std::size_t rest = flat % per_member;
         double place = 0.0;

@@ -1,70 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
-#include <span>
 #include <vector>
 
 #include "check_tools.hpp"
-#include "error_bounds.hpp"
+#include "program_oracle.hpp"
 #include "row_problem.hpp"
 #include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/primitives/row_steps.hpp"
 #include "yolk/reduce.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-OracleValue sum_oracle(const ReduceDesc& desc, const std::vector<double>& values) {
-    std::vector<double> magnitudes;
-    for (const double value : values) magnitudes.push_back(std::abs(value));
-    const double count = desc.columns;
-    const double sum = pairwise_sum(values);
-    const double tolerance = row_sum_error(desc.columns) * pairwise_sum(magnitudes) + count * kOperandFloor;
-    if (desc.operation == ReduceOperation::Sum) return {sum, tolerance};
-    // The factor and the product are rounded.
-    return {sum / count, (tolerance + 2.0 * kFp32Rounding * (std::abs(sum) + tolerance)) / count};
-}
-
-// From the back, so that the earliest of equals wins last.
-OracleValue max_oracle(const ReduceDesc& desc, const std::vector<double>& values) {
-    const auto rounded = [&](std::size_t k) { return std::abs(values[k]) < kOperandFloor ? 0.0 : values[k]; };
-    std::size_t best = values.size() - 1;
-    for (std::size_t k = values.size(); k-- > 0;) {
-        if (rounded(k) >= rounded(best)) best = k;
-    }
-    return {desc.operation == ReduceOperation::Argmax ? static_cast<double>(best) : rounded(best), 0.0};
-}
-
-OracleValue min_oracle(const std::vector<double>& values) {
-    double least = std::numeric_limits<double>::infinity();
-    for (const double value : values) least = std::min(least, std::abs(value) < kOperandFloor ? 0.0 : value);
-    return {least, 0.0};
-}
-
-template <class Row>
-void for_each_row(const ReduceDesc& desc, std::span<const float> in, Row&& row) {
-    for (std::size_t o = 0; o < desc.outer; ++o) {
-        for (std::size_t j = 0; j < desc.inner; ++j) row(in.data() + o * desc.columns * desc.inner + j);
-    }
-}
-
-/// Double precision, pairwise sums, for finite inputs. The tolerance of a sum is the roundings of one chain and of the
-/// tree, (ceil(columns / 32) + 5) 2^-24 of the sum of magnitudes, and columns 2^-40 for the operands that count as
-/// zero.
-std::vector<OracleValue> reduce_oracle(const ReduceDesc& desc, std::span<const float> in) {
-    std::vector<OracleValue> out;
-    for_each_row(desc, in, [&](const float* first) {
-        std::vector<double> values(desc.columns);
-        for (std::size_t k = 0; k < values.size(); ++k) values[k] = first[k * desc.inner];
-        switch (desc.operation) {
-            case ReduceOperation::Sum:
-            case ReduceOperation::Mean: out.push_back(sum_oracle(desc, values)); break;
-            case ReduceOperation::Min: out.push_back(min_oracle(values)); break;
-            default: out.push_back(max_oracle(desc, values));
-        }
-    });
-    return out;
+std::vector<Bounded> reduce_oracle(const ReduceDesc& desc, const HostViews& given) {
+    return program_bounds(row_program_of(desc), given, std::size_t{desc.outer} * desc.inner);
 }
 
 using ReduceProblem = RowProblem<ReduceDesc, &reduce_oracle, 1>;

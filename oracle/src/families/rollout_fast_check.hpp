@@ -17,7 +17,7 @@ namespace yolk::oracle {
 struct FastRollout {
     /// [episodes, members]: the twin's returns, exact where every decision of the episode is out of reach of the
     /// tolerances; any number of steps is right elsewhere.
-    std::vector<OracleValue> returns;
+    std::vector<Bounded> returns;
     std::uint32_t open = 0;               ///< episodes with a decision on a knife's edge
     std::uint64_t least_evaluations = 0;  ///< live steps in all, from ... to
     std::uint64_t most_evaluations = 0;

@@ -198,7 +198,7 @@ class RolloutStepsProblem final : public Problem {
 
 void verify_rollout_values(CheckReport& report, const std::string& name, std::span<const float> got,
                            std::span<const RolloutValue> oracle) {
-    std::vector<OracleValue> values;
+    std::vector<Bounded> values;
     for (const RolloutValue& value : oracle) values.push_back({value.value, value.tolerance});
     verify_against_oracle(report, name, std::vector<float>(got.begin(), got.end()), values);
 }

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "check_tools.hpp"
-#include "error_bounds.hpp"
 #include "program_oracle.hpp"
 #include "row_inputs.hpp"
 #include "yolk/internal/oracle/families.hpp"
@@ -20,121 +19,6 @@
 
 namespace yolk::oracle {
 namespace {
-
-/// A value's elements along one row.
-using RowValues = std::vector<OracleValue>;
-
-OracleValue sum_of(const RowValues& row) {
-    std::vector<double> values, magnitudes;
-    double tolerance = 0.0;
-    for (const OracleValue& value : row) {
-        values.push_back(value.value);
-        magnitudes.push_back(std::abs(value.value) + value.tolerance);
-        tolerance += value.tolerance + kProductFloor;
-    }
-    return {pairwise_sum(values), tolerance + row_sum_error(row.size()) * pairwise_sum(magnitudes)};
-}
-
-/// The largest moves by no more than the most that an element may.
-OracleValue extreme_of(RowOperation operation, const RowValues& row) {
-    const bool is_min = operation == RowOperation::Min;
-    std::size_t best = 0;
-    double tolerance = 0.0;
-    for (std::size_t k = 0; k < row.size(); ++k) {
-        if (is_min ? row[k].value < row[best].value : row[k].value > row[best].value) best = k;
-        tolerance = std::max(tolerance, row[k].tolerance);
-    }
-    if (operation == RowOperation::Argmax) return {static_cast<double>(best), tolerance};
-    return {row[best].value, tolerance + kProductFloor};
-}
-
-/// A falling function of an operand above 0; `error` is its relative error.
-template <class Function>
-OracleValue falling(const OracleValue& x, double error, Function&& function) {
-    const std::array<float, 3> ends = possible(x);
-    if (!(ends[0] > 0.0F)) return {function(x.value), std::numeric_limits<double>::infinity()};
-    const double least = function(ends[2]), most = function(ends[0]), value = function(x.value);
-    return {value, std::max(most - value, value - least) + 1.01 * error * most};
-}
-
-OracleValue reduced(RowOperation operation, const RowValues& row) {
-    return operation == RowOperation::Sum ? sum_of(row) : extreme_of(operation, row);
-}
-
-OracleValue bounded_row_step(RowOperation operation, std::span<const std::uint32_t> operands,
-                             std::span<const OracleValue> values) {
-    const OracleValue& x = values[operands[0]];
-    switch (operation) {
-        case RowOperation::Operand:
-            return {std::abs(x.value) < kOperandFloor ? 0.0 : x.value,
-                    x.tolerance == 0.0 ? 0.0 : x.tolerance + kOperandFloor};
-        case RowOperation::Result: return {x.value, x.tolerance + kProductFloor};
-        case RowOperation::Exponential: return bounded_step(ElementwiseOperation::Exp, operands, values);
-        case RowOperation::Difference: return bounded_step(ElementwiseOperation::Subtract, operands, values);
-        case RowOperation::Product: return bounded_step(ElementwiseOperation::Multiply, operands, values);
-        case RowOperation::Total: return bounded_step(ElementwiseOperation::Add, operands, values);
-        case RowOperation::Reciprocal: return falling(x, kReciprocalError, [](double value) { return 1.0 / value; });
-        default: return falling(x, kReciprocalError + kSqrtError, [](double value) { return 1.0 / std::sqrt(value); });
-    }
-}
-
-/// Where element `element` of the space is in an input that lacks some of its dimensions.
-std::size_t place_in(const RowProgramDesc& desc, std::uint32_t dimensions, std::size_t element) {
-    std::size_t place = 0, stride = 1;
-    for (std::size_t d = desc.extents.size(); d-- > 0; element /= desc.extents[d]) {
-        if ((dimensions >> d & 1U) == 0) continue;
-        place += element % desc.extents[d] * stride;
-        stride *= desc.extents[d];
-    }
-    return place;
-}
-
-/// Goes through a row as kernels do, element by element for each reduction, so that only rows take memory.
-class RowOracle {
-   public:
-    /// Element k of the row is element first + k stride of the space.
-    RowOracle(const RowProgramDesc& desc, const HostViews& given, std::size_t first, std::size_t stride)
-        : desc_(desc), given_(given), first_(first), stride_(stride), shared_(values()) {
-        for (std::size_t s = 0; s < desc.steps.size(); ++s) {
-            if (!is_reduction(desc.steps[s])) continue;
-            RowValues row(desc.extents[desc.row]);
-            for (std::size_t k = 0; k < row.size(); ++k) row[k] = value(desc.steps[s].operands[0], k);
-            shared_[values() - desc.steps.size() + s] = reduced(std::get<RowOperation>(desc.steps[s].operation), row);
-        }
-    }
-    [[nodiscard]] OracleValue result(std::size_t k) { return value(values() - 1, k); }
-    /// False where a value is no number, or beyond what fp32 has.
-    [[nodiscard]] bool is_finite() const { return is_finite_; }
-
-   private:
-    [[nodiscard]] std::size_t values() const { return desc_.inputs.size() + desc_.numbers.size() + desc_.steps.size(); }
-    [[nodiscard]] OracleValue value(std::size_t number, std::size_t k) {
-        element_.clear();
-        for (std::size_t i = 0; i < desc_.inputs.size(); ++i)
-            element_.push_back({given_.in<float>(i)[place_in(desc_, desc_.inputs[i], first_ + k * stride_)], 0.0});
-        for (const float one : desc_.numbers) element_.push_back({one, 0.0});
-        for (const RowStep& step : desc_.steps) {
-            if (element_.size() > number) break;
-            element_.push_back(step_value(step));
-            const OracleValue& made = element_.back();
-            is_finite_ = is_finite_ && std::isfinite(made.value) && std::isfinite(made.tolerance);
-        }
-        return element_[number];
-    }
-    [[nodiscard]] OracleValue step_value(const RowStep& step) const {
-        const auto* const of_row = std::get_if<RowOperation>(&step.operation);
-        if (of_row == nullptr)
-            return bounded_step(std::get<ElementwiseOperation>(step.operation), step.operands, element_);
-        return is_reduction(*of_row) ? shared_[element_.size()] : bounded_row_step(*of_row, step.operands, element_);
-    }
-
-    const RowProgramDesc& desc_;
-    const HostViews& given_;
-    std::size_t first_, stride_;
-    std::vector<OracleValue> shared_;   // by value, of reductions
-    std::vector<OracleValue> element_;  // by value, of the element at hand
-    bool is_finite_ = true;
-};
 
 class RowProgramProblem final : public OperationProblem<RowProgramDesc> {
    public:
@@ -153,16 +37,8 @@ class RowProgramProblem final : public OperationProblem<RowProgramDesc> {
     [[nodiscard]] double operations() const override { return static_cast<double>(count() * desc().steps.size()); }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
         const bool varies = varies_along_row(desc()).back();
-        const std::size_t columns = desc().extents[desc().row], inner = this->inner();
-        OracleValues out(varies ? count() : count() / std::max<std::size_t>(columns, 1));
-        for (std::size_t row = 0; row * columns < count(); ++row) {
-            const std::size_t first = row / inner * columns * inner + row % inner;
-            RowOracle of(desc(), given, first, inner);
-            if (!varies) out[row] = of.result(0);
-            for (std::size_t k = 0; varies && k < columns; ++k) out[first + k * inner] = of.result(k);
-            if (!of.is_finite()) return {};
-        }
-        return {std::move(out)};
+        const std::uint32_t columns = desc().extents[desc().row];
+        return {program_bounds(desc(), given, varies ? count() : count() / std::max(columns, 1U))};
     }
     [[nodiscard]] ElementType element(const ViewShape& /*shape*/) const override {
         const auto* const last = std::get_if<RowOperation>(&desc().steps.back().operation);
@@ -177,11 +53,6 @@ class RowProgramProblem final : public OperationProblem<RowProgramDesc> {
     [[nodiscard]] std::size_t count() const {
         std::size_t product = 1;
         for (const std::uint32_t extent : desc().extents) product *= extent;
-        return product;
-    }
-    [[nodiscard]] std::size_t inner() const {
-        std::size_t product = 1;
-        for (std::size_t d = desc().row + std::size_t{1}; d < desc().extents.size(); ++d) product *= desc().extents[d];
         return product;
     }
     [[nodiscard]] std::size_t of_input(std::size_t number) const {

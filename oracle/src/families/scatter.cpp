@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "check_tools.hpp"
-#include "error_bounds.hpp"
 #include "ids.hpp"
+#include "yolk/internal/oracle/error_bounds.hpp"
 #include "yolk/internal/oracle/families.hpp"
 #include "yolk/internal/oracle/operation_problem.hpp"
 #include "yolk/scatter.hpp"
@@ -18,9 +18,9 @@ namespace {
 
 /// In double, each row's ids looked up from the last (assign) or summed pairwise (add). The tolerance of k additions
 /// whose operands have the magnitudes a_j: k roundings of 2^-24 of the sum of a_j, and what their 2 k flushes take.
-std::vector<OracleValue> scatter_oracle(const ScatterDesc& desc, std::span<const float> target,
-                                        std::span<const std::uint32_t> ids, std::span<const float> values) {
-    std::vector<OracleValue> out;
+std::vector<Bounded> scatter_oracle(const ScatterDesc& desc, std::span<const float> target,
+                                    std::span<const std::uint32_t> ids, std::span<const float> values) {
+    std::vector<Bounded> out;
     // Of a member, by row and then by their order.
     std::vector<std::pair<std::uint32_t, std::size_t>> given;
     const auto first_of = [&given](std::size_t row) {

@@ -1,45 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
-#include <cmath>
-#include <span>
+#include <vector>
 
 #include "check_tools.hpp"
-#include "row_exponentials.hpp"
+#include "program_oracle.hpp"
 #include "row_problem.hpp"
 #include "yolk/internal/oracle/families.hpp"
+#include "yolk/internal/primitives/row_steps.hpp"
 #include "yolk/softmax.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-/// Double precision, std::exp, pairwise sums; rows whose maximum is finite. The tolerance follows each rounding
-/// (docs/kernels/softmax.md).
-std::vector<OracleValue> softmax_oracle(const SoftmaxDesc& desc, std::span<const float> in) {
-    std::vector<OracleValue> out;
-    for (std::size_t first = 0; first < in.size(); first += desc.columns) {
-        const std::span<const float> row = in.subspan(first, desc.columns);
-        const RowExponentialsOracle of = row_exponentials_oracle(row);
-        for (const float x : row) {
-            const double distance = x - of.largest;
-            const double distance_off = std::isfinite(distance) ? distance_error(distance) : 0.0;
-            if (!desc.logarithm) {
-                const double value = std::exp(distance) / of.sum;
-                const double relative =
-                    1.01 * (distance_off + kExpError + of.sum_error + kReciprocalError + kFp32Rounding);
-                out.push_back({value, value * relative + kExpCut});
-                continue;
-            }
-            const double log_sum = std::log(of.sum);
-            const double value = distance - log_sum;
-            if (!std::isfinite(value)) {
-                out.push_back({value, 0.0});
-                continue;
-            }
-            const double off = distance_off + 1.01 * of.sum_error + kLogError * (log_sum + of.sum_error);
-            out.push_back({value, off + kFp32Rounding * (std::abs(value) + off)});
-        }
-    }
-    return out;
+std::vector<Bounded> softmax_oracle(const SoftmaxDesc& desc, const HostViews& given) {
+    return program_bounds(row_program_of(desc), given, given.in<float>(0).size());
 }
 
 /// Two exponentials of 24 operations and a few more.

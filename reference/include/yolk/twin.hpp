@@ -89,6 +89,10 @@ class HostViews {
     HostView last_;
 };
 
+/// Whether a formula takes for numbers what a declaration has as words, for they may be of 16 bits.
+template <class Desc>
+inline constexpr bool kWordsAreNumbers = false;
+
 /// Instantiated in the source of each twin.
 template <class Desc, class Call = typename yolk::detail::CallTypeOf<Desc>::Type>
 struct Twin;

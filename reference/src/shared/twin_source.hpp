@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <span>
 
 #include "yolk/twin.hpp"
@@ -13,9 +12,6 @@
 namespace yolk {
 struct BlockInverseDesc;
 struct MatmulDesc;
-struct NoiseContext;
-struct PerturbedLinearDesc;
-struct PerturbedVectorDesc;
 struct RowProgramDesc;
 }  // namespace yolk
 
@@ -35,10 +31,6 @@ void copy_wanted(std::span<const T> result, std::span<T> view) {
 // Those that others are made of.
 void run_twin(const BlockInverseDesc& desc, const HostViews& views);
 void run_twin(const MatmulDesc& desc, const HostViews& views);
-void run_twin(const PerturbedLinearDesc& desc, const HostViews& views, const NoiseContext& when,
-              OrDefault<std::int32_t> first_member);
-void run_twin(const PerturbedVectorDesc& desc, const HostViews& views, const NoiseContext& when,
-              OrDefault<std::int32_t> first_member);
 void run_twin(const RowProgramDesc& desc, const HostViews& views);
 
 }  // namespace yolk::reference

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "member_streams.hpp"
 #include "twin_source.hpp"
 #include "yolk/exact/exact_math.h"
 #include "yolk/internal/primitives/es_update_strips.hpp"
+#include "yolk/internal/reference/member_streams.hpp"
 #include "yolk/internal/reference/update_gradient.hpp"
 
 namespace yolk::reference {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "out_of_range.hpp"
 #include "twin_source.hpp"
+#include "yolk/internal/reference/out_of_range.hpp"
 
 namespace yolk::reference {
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "row_twin.hpp"
 #include "twin_source.hpp"
 #include "yolk/exact/exact_math.h"
+#include "yolk/internal/reference/row_sum.hpp"
 #include "yolk/inverse_sqrt.hpp"
 #include "yolk/matmul.hpp"
 
@@ -68,7 +68,7 @@ class TwinBlock {
     }
 
     void damp() {
-        const float trace = row_sum_twin(n_, [&](std::size_t k) { return exact_flush(in_[k * (n_ + 1)]); });
+        const float trace = row_sum<float>(n_, [&](std::size_t k) { return exact_flush(in_[k * (n_ + 1)]); });
         const float weighted = trace * static_cast<float>(static_cast<double>(desc_.damping) / desc_.n);
         const float shift = exact_flush(weighted);
         for (std::size_t i = 0; i < in_.size(); ++i) in_[i] = exact_flush(in_[i]) + (is_diagonal(i) ? shift : 0.0F);
@@ -77,7 +77,7 @@ class TwinBlock {
     void start() {
         std::uint32_t norm = 0;
         for (std::size_t row = 0; row < n_; ++row) {
-            const float sum = row_sum_twin(n_, [&](std::size_t k) { return std::abs(in_[row * n_ + k]); });
+            const float sum = row_sum<float>(n_, [&](std::size_t k) { return std::abs(in_[row * n_ + k]); });
             norm = std::max(norm, std::bit_cast<std::uint32_t>(sum));
         }
         z_.assign(in_.size(), 0.0F);
@@ -106,8 +106,8 @@ class TwinBlock {
         };
         std::vector<float> row_sums;
         for (std::size_t row = 0; row < n_; ++row)
-            row_sums.push_back(row_sum_twin(n_, [&](std::size_t k) { return square(row * n_ + k); }));
-        const float total = row_sum_twin(n_, [&](std::size_t k) { return row_sums[k]; });
+            row_sums.push_back(row_sum<float>(n_, [&](std::size_t k) { return square(row * n_ + k); }));
+        const float total = row_sum<float>(n_, [&](std::size_t k) { return row_sums[k]; });
         const float scaled = total * static_cast<float>(1.0 / desc_.n);
         const float mean_square = exact_flush(scaled);
         const float root = exact::exact_sqrt(mean_square < 0x1p100F ? mean_square : 0x1p100F);

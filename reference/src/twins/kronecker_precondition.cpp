@@ -5,10 +5,10 @@
 #include <limits>
 #include <span>
 
-#include "row_twin.hpp"
 #include "twin_source.hpp"
 #include "yolk/block_inverse.hpp"
 #include "yolk/exact/exact_math.h"
+#include "yolk/internal/reference/row_sum.hpp"
 #include "yolk/matmul.hpp"
 
 namespace yolk::reference {
@@ -19,7 +19,7 @@ bool is_valid(float damping) { return std::isfinite(damping) && damping >= 0.0F;
 bool inverts(const KroneckerPreconditionDesc& desc) { return desc.factors == KroneckerFactors::Covariances; }
 
 float mean_twin(std::span<const float> block, std::size_t n) {
-    const float trace = row_sum_twin(n, [&](std::size_t k) { return exact::exact_flush(block[k * (n + 1)]); });
+    const float trace = row_sum<float>(n, [&](std::size_t k) { return exact::exact_flush(block[k * (n + 1)]); });
     const float mean = trace * static_cast<float>(1.0 / static_cast<double>(n));
     return exact::exact_flush(mean);
 }

@@ -3,9 +3,9 @@
 
 #include <bit>
 
-#include "member_streams.hpp"
 #include "twin_source.hpp"
 #include "yolk/internal/abi/noise.h"
+#include "yolk/internal/reference/member_streams.hpp"
 
 namespace yolk::reference {
 

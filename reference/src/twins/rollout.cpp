@@ -7,11 +7,11 @@
 #include <cstring>
 #include <thread>
 
-#include "member_streams.hpp"
 #include "twin_source.hpp"
 #include "yolk/exact/exact_math.h"
 #include "yolk/exact/exact_recurrence.h"
 #include "yolk/exact/observation_normalizer.h"
+#include "yolk/internal/reference/member_streams.hpp"
 #include "yolk/internal/reference/rollout_trace.hpp"
 #include "yolk/internal/shaders/environments.hpp"
 #include "yolk/rollout.hpp"

@@ -3,9 +3,9 @@
 
 #include <bit>
 
-#include "out_of_range.hpp"
 #include "twin_source.hpp"
 #include "yolk/exact/exact_elementwise.h"
+#include "yolk/internal/reference/out_of_range.hpp"
 
 namespace yolk::reference {
 

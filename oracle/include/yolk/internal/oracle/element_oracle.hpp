@@ -8,13 +8,9 @@
 #include <optional>
 #include <span>
 
-namespace yolk::oracle {
+#include "yolk/internal/oracle/bounded.hpp"
 
-/// One element of an oracle: its value, and how far a right kernel may be off it (derived; 0 for exact).
-struct OracleValue {
-    double value = 0.0;
-    double tolerance = 0.0;
-};
+namespace yolk::oracle {
 
 /// What the bits of an element mean.
 enum class ElementBits { F32, I32, F16, BF16 };
@@ -30,7 +26,7 @@ class ElementOracle {
     [[nodiscard]] virtual std::uint64_t count() const = 0;
     [[nodiscard]] virtual ElementBits bits() const = 0;
     /// In double, by another way than the kernel's.
-    [[nodiscard]] virtual OracleValue at(std::uint64_t element) const = 0;
+    [[nodiscard]] virtual Bounded at(std::uint64_t element) const = 0;
     /// The bits of the exact twin (classes E and P); nothing for class T.
     [[nodiscard]] virtual std::optional<std::uint32_t> twin_at(std::uint64_t element) const = 0;
     /// The furthest that two right runs may be apart at any element: twice the largest tolerance, by a bound that takes

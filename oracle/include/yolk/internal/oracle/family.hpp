@@ -56,7 +56,7 @@ enum class ElementType { F32, I32, U32 };
 struct Expected {
     ElementType element = ElementType::F32;
     std::vector<std::uint32_t> twin{};  ///< the words of the exact twin (classes E and P); empty for class T
-    std::vector<OracleValue> oracle{};  ///< one per element; empty where `hold` of the problem does more than this can
+    std::vector<Bounded> oracle{};      ///< one per element; empty where `hold` of the problem does more than this can
     std::vector<bool> kept{};           ///< elements that must stay as they were (padding between rows); empty for none
 };
 /// The words of 4-byte elements.

@@ -24,7 +24,40 @@
 namespace yolk::oracle {
 
 using reference::HostViews;
-using OracleValues = std::vector<OracleValue>;
+using OracleValues = std::vector<Bounded>;
+
+/// What an operation's formula gives where its numbers are Bounded: of each view that is written, in their order; none
+/// of one that holds other things than fp32. `given`: the views that are read.
+template <class Desc, class... Arguments>
+[[nodiscard]] std::vector<OracleValues> bounds_of(const Desc& desc, const HostViews& given,
+                                                  const Arguments&... arguments) {
+    const std::vector<DescribedView> described = described_views(desc);
+    std::vector<OracleValues> numbers(described.size());
+    std::vector<ByteVector> others(described.size());
+    std::vector<reference::HostView> views;
+    for (std::size_t i = 0; i < described.size(); ++i) {
+        const ViewShape& shape = described[i].shape;
+        std::size_t count = shape.used ? 1 : 0;
+        for (const NamedExtent& extent : shape.extents) count *= extent.value;
+        const auto before = given.in<float>(i);
+        const auto bytes = given.in<std::byte>(i);
+        if (shape.dtype == DType::F32 || reference::kWordsAreNumbers<Desc>) {
+            numbers[i].assign(before.begin(), before.end());
+            numbers[i].resize(count);
+            views.emplace_back(numbers[i]);
+        } else {
+            others[i].assign(bytes.begin(), bytes.end());
+            others[i].resize(count * size_bytes(shape.dtype));
+            views.emplace_back(others[i]);
+        }
+    }
+    formula<Bounded>(desc, HostViews(views), arguments...);
+    std::vector<OracleValues> written;
+    for (std::size_t i = 0; i < described.size(); ++i) {
+        if (described[i].role != ViewRole::Input) written.push_back(std::move(numbers[i]));
+    }
+    return written;
+}
 
 /// Views of a description in memory of the host, in the order of its declaration.
 class HostMemory {

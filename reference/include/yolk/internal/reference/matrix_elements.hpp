@@ -6,7 +6,6 @@
 #include <cstdint>
 
 namespace yolk {
-struct CovarianceDesc;
 struct MatmulDesc;
 struct MatmulI8Desc;
 struct MatrixLayout;
@@ -28,8 +27,5 @@ namespace yolk::reference {
 [[nodiscard]] std::size_t out_element(const MatmulDesc& desc, std::uint32_t z, std::uint32_t row, std::uint32_t column);
 [[nodiscard]] std::size_t out_element(const MatmulI8Desc& desc, std::uint32_t z, std::uint32_t row,
                                       std::uint32_t column);
-/// The index of X[block, sample, column] in its view.
-[[nodiscard]] std::size_t covariance_element(const CovarianceDesc& desc, std::uint32_t block, std::uint32_t sample,
-                                             std::uint32_t column);
 
 }  // namespace yolk::reference

@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replace: inputs, oracle, work and cases. This one squares.
+// Replace: inputs, work and cases. This one squares.
 #include <array>
-#include <span>
 
 #include "check_tools.hpp"
-#include "error_bounds.hpp"
 #include "yolk/internal/oracle/families.hpp"
 #include "yolk/internal/oracle/operation_problem.hpp"
+#include "yolk/internal/reference/formulas/kernel_template.hpp"
 #include "yolk/kernel_template.hpp"
 
 namespace yolk::oracle {
 namespace {
-
-/// Double precision, and nothing of yolk/exact/. Tolerance: the product's rounding; an operand and the product may
-/// count as zero.
-std::vector<OracleValue> kernel_template_oracle(std::span<const float> in) {
-    std::vector<OracleValue> values;
-    values.reserve(in.size());
-    for (const double x : in) values.push_back({x * x, kFp32Rounding * x * x + 2.0 * kProductFloor});
-    return values;
-}
 
 class KernelTemplateProblem final : public OperationProblem<KernelTemplateDesc> {
    public:
@@ -33,7 +23,7 @@ class KernelTemplateProblem final : public OperationProblem<KernelTemplateDesc> 
    protected:
     [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(input())}; }
     [[nodiscard]] std::vector<OracleValues> oracle(const HostViews& given, const HostViews& /*made*/) const override {
-        return {kernel_template_oracle(given.in<float>(0))};
+        return bounds_of(desc(), given);
     }
 
    private:
