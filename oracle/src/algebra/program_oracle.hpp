@@ -25,13 +25,9 @@ namespace yolk::oracle {
 template <class Desc>
 [[nodiscard]] std::vector<Bounded> program_bounds(const Desc& desc, const reference::HostViews& given,
                                                   std::size_t count) {
-    std::vector<std::vector<Bounded>> inputs;
-    for (std::size_t i = 0; i < desc.inputs.size(); ++i) {
-        const auto floats = given.in<float>(i);
-        inputs.emplace_back(floats.begin(), floats.end());
-    }
+    std::vector<reference::HostView> views;
+    for (std::size_t i = 0; i < desc.inputs.size(); ++i) views.push_back(given[i]);
     std::vector<Bounded> out(count);
-    std::vector<reference::HostView> views(inputs.begin(), inputs.end());
     views.emplace_back(out);
     reference::formula<Bounded>(desc, reference::HostViews(views));
     return out;

@@ -13,7 +13,7 @@ namespace {
 
 /// Copies of what is read and of what is written on the host, at most. Counted over the largest case of each family:
 /// making inputs and expectations takes up to 6.4 of what is read (perturbed_linear) and 15 of what is written
-/// (inverse_sqrt: its oracle's matrices are in double; an Bounded of each word alone is four).
+/// (inverse_sqrt: its oracle's matrices are in double; a Bounded of each word alone is four).
 struct Copies {
     double read = 0.0;
     double written = 0.0;

@@ -121,6 +121,7 @@ class MatmulProblem final : public OperationProblem<MatmulDesc> {
     [[nodiscard]] bool is_narrow() const { return desc_.out.format != FloatFormat::F32; }
     [[nodiscard]] Inputs draw_inputs() const;
     /// Of out, whatever its format.
+    [[nodiscard]] OracleValues bounds(const HostViews& wide) const;
     [[nodiscard]] OracleValues bounds() const;
     /// Elements drawn where the layout puts them, NaN in between.
     [[nodiscard]] std::vector<float> draw_matrix(Draws& draws, const MatrixLayout& layout, std::uint32_t rows,
@@ -163,17 +164,22 @@ MatmulProblem::Inputs MatmulProblem::draw_inputs() const {
     return inputs;
 }
 
+OracleValues MatmulProblem::bounds(const HostViews& wide) const {
+    MatmulDesc desc = desc_;
+    desc.a.format = desc.b.format = desc.out.format = FloatFormat::F32;
+    return bounds_of(desc, wide)[0];
+}
+
 OracleValues MatmulProblem::bounds() const {
-    MatmulDesc wide = desc_;
-    wide.a.format = wide.b.format = wide.out.format = FloatFormat::F32;
     const Inputs inputs = draw_inputs();
-    return bounds_of(wide, {inputs.a, inputs.b, inputs.bias, inputs.residual})[0];
+    return bounds({inputs.a, inputs.b, inputs.bias, inputs.residual});
 }
 
 /// Of an out of 16 bits verify() does it.
-std::vector<OracleValues> MatmulProblem::oracle(const HostViews& /*given*/, const HostViews& /*made*/) const {
+std::vector<OracleValues> MatmulProblem::oracle(const HostViews& given, const HostViews& /*made*/) const {
     if (is_narrow()) return {};
-    return {bounds()};
+    const bool is_wide = desc_.a.format == FloatFormat::F32 && desc_.b.format == FloatFormat::F32;
+    return {is_wide ? bounds(given) : bounds()};
 }
 
 std::vector<bool> MatmulProblem::kept(std::size_t /*written*/) const {

@@ -4,7 +4,6 @@
 // kinds of operations, chosen(condition, x, y), and reduced(operation, row).
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -31,62 +30,58 @@ namespace yolk::reference {
     return place;
 }
 
-/// One value of a program for the elements at hand.
-template <class Value>
-using ValueRow = std::vector<Value>;
-
-/// What a step makes of them.
-template <class Value, class StepOperation>
-[[nodiscard]] ValueRow<Value> step_row(StepOperation operation, std::span<const std::uint32_t> operands,
-                                       const std::vector<ValueRow<Value>>& values) {
-    const ValueRow<Value>& x = values[operands[0]];
-    if constexpr (std::is_same_v<StepOperation, RowOperation>) {
-        if (is_reduction(operation)) return ValueRow<Value>(x.size(), reduced(operation, x));
+/// A program's values at one element, as kernels have them: what a step reads is computed again for each reduction, so
+/// that only the row of one takes memory.
+template <class Value, class Desc>
+class ProgramElement {
+   public:
+    ProgramElement(const Desc& desc, const HostViews& views)
+        : desc_(desc), views_(views), first_step_(desc.inputs.size() + desc.numbers.size()) {
+        values_.resize(first_step_ + desc.steps.size());
+        for (std::size_t n = 0; n < desc.numbers.size(); ++n) values_[desc.inputs.size() + n] = Value(desc.numbers[n]);
     }
-    ValueRow<Value> made(x.size());
-    for (std::size_t k = 0; k < x.size(); ++k) {
-        switch (operands.size()) {
-            case 1: made[k] = step_value(operation, x[k]); break;
-            case 2: made[k] = step_value(operation, x[k], values[operands[1]][k]); break;
-            default: made[k] = chosen(x[k], values[operands[1]][k], values[operands[2]][k]);
+    /// Value `number`, of an element of the space. What it needs of reductions must have been set.
+    [[nodiscard]] Value at(std::size_t number, std::size_t element) {
+        for (std::size_t i = 0; i < desc_.inputs.size(); ++i)
+            values_[i] = Value(views_.in<float>(i)[place_in(desc_.extents, desc_.inputs[i], element)]);
+        for (std::size_t v = first_step_; v <= number; ++v) {
+            const auto& step = desc_.steps[v - first_step_];
+            if constexpr (std::is_same_v<Desc, ElementwiseDesc>) {
+                values_[v] = made(step.operation, step.operands);
+            } else if (!is_reduction(step)) {
+                values_[v] = std::visit([&](auto operation) { return made(operation, step.operands); }, step.operation);
+            }
         }
+        return values_[number];
     }
-    return made;
-}
+    [[nodiscard]] std::size_t last() const { return values_.size() - 1; }
+    [[nodiscard]] std::size_t of_step(std::size_t step) const { return first_step_ + step; }
+    /// What a reduction gives for the row at hand.
+    void set(std::size_t number, Value value) { values_[number] = value; }
 
-/// The last value, of `count` elements; element k is place(k) of the space.
-template <class Value, class Desc, class Place>
-[[nodiscard]] ValueRow<Value> program_row(const Desc& desc, const HostViews& views, std::size_t count, Place&& place) {
-    std::vector<ValueRow<Value>> values;
-    for (std::size_t i = 0; i < desc.inputs.size(); ++i) {
-        const std::span<const Value> input = views.in<Value>(i);
-        ValueRow<Value>& row = values.emplace_back(count);
-        for (std::size_t k = 0; k < count; ++k) row[k] = input[place_in(desc.extents, desc.inputs[i], place(k))];
+   private:
+    template <class StepOperation>
+    [[nodiscard]] Value made(StepOperation operation, std::span<const std::uint32_t> operands) const {
+        const Value& x = values_[operands[0]];
+        if (operands.size() == 1) return step_value(operation, x);
+        const Value& y = values_[operands[1]];
+        return operands.size() == 2 ? step_value(operation, x, y) : chosen(x, y, values_[operands[2]]);
     }
-    for (const float number : desc.numbers) values.emplace_back(count, Value(number));
-    for (const auto& step : desc.steps) {
-        if constexpr (std::is_same_v<Desc, ElementwiseDesc>) {
-            values.push_back(step_row(step.operation, step.operands, values));
-        } else {
-            values.push_back(
-                std::visit([&](auto operation) { return step_row(operation, step.operands, values); }, step.operation));
-        }
-    }
-    return std::move(values.back());
-}
+
+    const Desc& desc_;
+    const HostViews& views_;
+    std::size_t first_step_;
+    std::vector<Value> values_;
+};
 
 template <class Value>
 void formula(const ElementwiseDesc& desc, const HostViews& views) {
-    constexpr std::size_t kAtOnce = 4096;  // so that values take little memory
     const std::span<Value> out = views.out<Value>(desc.inputs.size());
-    for (std::size_t first = 0; first < out.size(); first += kAtOnce) {
-        const std::size_t count = std::min(kAtOnce, out.size() - first);
-        const auto made = program_row<Value>(desc, views, count, [&](std::size_t k) { return first + k; });
-        std::ranges::copy(made, out.subspan(first).begin());
-    }
+    ProgramElement<Value, ElementwiseDesc> element(desc, views);
+    for (std::size_t e = 0; e < out.size(); ++e) out[e] = element.at(element.last(), e);
 }
 
-/// Rows lie in a space of [outer, columns, inner] elements. What is the same for all of a row is repeated along it.
+/// Rows lie in a space of [outer, columns, inner] elements.
 template <class Value>
 void formula(const RowProgramDesc& desc, const HostViews& views) {
     const std::size_t columns = desc.extents[desc.row];
@@ -98,12 +93,19 @@ void formula(const RowProgramDesc& desc, const HostViews& views) {
     const std::span<Value> out = views.out<Value>(desc.inputs.size());
     if (columns == 0 || out.empty()) return;
     const bool varies = varies_along_row(desc).back();
+    ProgramElement<Value, RowProgramDesc> element(desc, views);
+    std::vector<Value> reduced_row(columns);
     for (std::size_t row = 0; row < outer * inner; ++row) {
-        const std::size_t first = row / inner * columns * inner + row % inner;
-        const auto place = [&](std::size_t k) { return first + k * inner; };
-        const auto made = program_row<Value>(desc, views, columns, place);
-        if (!varies) out[row] = made.front();
-        for (std::size_t k = 0; varies && k < columns; ++k) out[place(k)] = made[k];
+        const auto place = [&, first = row / inner * columns * inner + row % inner](std::size_t k) {
+            return first + k * inner;
+        };
+        for (std::size_t s = 0; s < desc.steps.size(); ++s) {
+            if (!is_reduction(desc.steps[s])) continue;
+            for (std::size_t k = 0; k < columns; ++k) reduced_row[k] = element.at(desc.steps[s].operands[0], place(k));
+            element.set(element.of_step(s), reduced(std::get<RowOperation>(desc.steps[s].operation), reduced_row));
+        }
+        if (!varies) out[row] = element.at(element.last(), place(0));
+        for (std::size_t k = 0; varies && k < columns; ++k) out[place(k)] = element.at(element.last(), place(k));
     }
 }
 
