@@ -178,7 +178,7 @@ Result<void> PipelineCache::save() {
         YOLK_TRY_VOID(write_file_atomically(file_, encode_pipeline_file(context_.info, payload)));
         saved_hash_ = hash;
     }
-    YOLK_TRY_VOID(modules_.save());
+    modules_.prune();
     const std::lock_guard lock(mutex_);
     made_since_save_ = false;
     return {};

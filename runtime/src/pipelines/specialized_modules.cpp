@@ -2,12 +2,16 @@
 #include "specialized_modules.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <chrono>
 #include <cstring>
+#include <fstream>
+#include <optional>
 #include <system_error>
-#include <utility>
 
 #include "yolk/internal/core/file.hpp"
 #include "yolk/internal/core/hash.hpp"
@@ -18,128 +22,130 @@
 namespace yolk {
 namespace {
 
-constexpr std::array<char, 8> kModuleMagic{'Y', 'O', 'L', 'K', 'S', 'P', 'V', 'S'};
+namespace fs = std::filesystem;
+using Words = std::vector<std::uint32_t>;
 
-// Written as they lie in memory; the cache stays on the machine that made it.
-struct ModuleFileHeader {
-    std::array<char, 8> magic = kModuleMagic;
-    std::uint64_t version = 1;
-    std::uint64_t specializer = 0;
-    std::uint64_t payload_bytes = 0;
-    std::uint64_t payload_hash = 0;
-};
+// Written as it lies in memory; the cache stays on the machine that made it.
 struct ModuleHeader {
-    ModuleKey key;
-    std::uint64_t words = 0;
+    std::array<char, 8> magic{'Y', 'O', 'L', 'K', 'S', 'P', 'V', 'M'};
+    std::uint64_t hash = 0;
 };
-static_assert(sizeof(ModuleFileHeader) == 40 && sizeof(ModuleHeader) == 24);
+static_assert(sizeof(ModuleHeader) == 16);
 static_assert(std::endian::native == std::endian::little);
 
-template <class T>
-void append(std::vector<std::byte>& to, std::span<const T> values) {
-    const auto bytes = std::as_bytes(values);
-    to.insert(to.end(), bytes.begin(), bytes.end());
+/// Nothing where there is no file, or one that is damaged.
+std::optional<Words> read_module(const fs::path& file) {
+    std::error_code ignored;
+    if (!fs::exists(file, ignored)) return std::nullopt;
+    Result<std::vector<std::byte>> bytes = read_file(file, kMostModuleBytes);
+    Result<Words> code = bytes ? decode_module(*bytes) : Result<Words>(bytes.error());
+    if (!code) {
+        log_warning(fmt::format("The specialized module '{}' is made anew: {}.", shown(file), code.error().message));
+        return std::nullopt;
+    }
+    // prune() takes the time of writing for that of the last use.
+    const auto now = fs::file_time_type::clock::now();
+    if (now - fs::last_write_time(file, ignored) > std::chrono::hours(24)) fs::last_write_time(file, now, ignored);
+    return *std::move(code);
 }
 
-/// The start of `bytes`, which it takes away; nothing where they are too few.
-template <class T>
-bool take(std::span<const std::byte>& bytes, std::span<T> values) {
-    if (bytes.size() < values.size_bytes()) return false;
-    if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size_bytes());
-    bytes = bytes.subspan(values.size_bytes());
-    return true;
+/// Readers see all of it or nothing. It need not survive a power failure: a torn file is made anew.
+bool write_module(const fs::path& file, std::span<const std::uint32_t> code) {
+    static std::atomic<std::uint32_t> number = 0;
+    const fs::path part = path_beside(file, fmt::format(".{}-{}.part", ::getpid(), ++number));
+    std::error_code failed;
+    fs::create_directories(file.parent_path(), failed);
+    const std::vector<std::byte> bytes = encode_module(code);
+    std::ofstream stream(part, std::ios::binary);
+    stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    stream.close();
+    if (stream) fs::rename(part, file, failed);
+    if (stream && !failed) return true;
+    fs::remove(part, failed);
+    return false;
+}
+
+struct ModuleFile {
+    fs::file_time_type used;
+    std::uint64_t bytes = 0;
+    fs::path path;
+};
+
+std::vector<ModuleFile> files_in(const fs::path& folder) {
+    std::vector<ModuleFile> files;
+    std::error_code failed;
+    for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed)) {
+        std::error_code gone;  // by another process
+        const ModuleFile file{entry->last_write_time(gone), entry->file_size(gone), entry->path()};
+        if (!gone) files.push_back(file);
+    }
+    return files;
 }
 
 }  // namespace
 
-std::vector<std::byte> encode_module_file(std::uint64_t specializer, std::span<const SpecializedModule> modules,
-                                          std::size_t max_bytes) {
-    std::vector<std::byte> file(sizeof(ModuleFileHeader));
-    for (const SpecializedModule& module : modules) {
-        const ModuleHeader header{.key = module.key, .words = module.code.size()};
-        if (file.size() + sizeof(header) + module.code.size() * 4 > max_bytes) continue;
-        append(file, std::span(&header, 1));
-        append(file, std::span(module.code));
-    }
-    const auto payload = std::span(file).subspan(sizeof(ModuleFileHeader));
-    const ModuleFileHeader header{
-        .specializer = specializer, .payload_bytes = payload.size(), .payload_hash = hash64(payload)};
+std::vector<std::byte> encode_module(std::span<const std::uint32_t> code) {
+    const ModuleHeader header{.hash = hash64(std::as_bytes(code))};
+    std::vector<std::byte> file(sizeof(header) + code.size_bytes());
     std::memcpy(file.data(), &header, sizeof(header));
+    if (!code.empty()) std::memcpy(file.data() + sizeof(header), code.data(), code.size_bytes());
     return file;
 }
 
-Result<std::vector<SpecializedModule>> decode_module_file(std::uint64_t specializer, std::span<const std::byte> file) {
-    ModuleFileHeader header;
-    std::span<const std::byte> rest = file;
-    if (!take(rest, std::span(&header, 1))) return bad_input("it has {} bytes, too few for a header", file.size());
-    if (header.magic != kModuleMagic) return bad_input("it is not a file of Yolk's specialized modules");
-    if (header.version != 1) return bad_input("it has version {}, not 1", header.version);
-    if (header.payload_bytes != rest.size() || header.payload_hash != hash64(rest)) return bad_input("it is torn");
-    if (header.specializer != specializer) return std::vector<SpecializedModule>();
-    std::vector<SpecializedModule> modules;
-    while (!rest.empty()) {
-        ModuleHeader of{};
-        if (!take(rest, std::span(&of, 1)) || of.words > rest.size() / 4) return bad_input("its modules are torn");
-        SpecializedModule& module = modules.emplace_back(of.key, std::vector<std::uint32_t>(of.words));
-        static_cast<void>(take(rest, std::span(module.code)));
-    }
-    return modules;
-}
-
-void SpecializedModules::open(const std::filesystem::path& folder) {
-    const std::lock_guard lock(mutex_);
-    file_ = folder / "specialized-modules.bin";
-}
-
-void SpecializedModules::add_file() {
-    std::error_code ignored;
-    if (file_.empty() || !std::filesystem::exists(file_, ignored)) return;
-    Result<std::vector<std::byte>> bytes = read_file(file_, kMaxModuleFileBytes);
-    if (!bytes) {
-        log_warning(fmt::format("Specialized modules are made anew: {}", bytes.error().message));
-        return;
-    }
-    auto modules = decode_module_file(specializer_fingerprint(), *bytes);
-    if (!modules) {
-        log_warning(
-            fmt::format("The file of specialized modules '{}' is ignored: {}.", shown(file_), modules.error().message));
-        return;
-    }
-    for (SpecializedModule& module : *modules) modules_.try_emplace(module.key, Kept{.code = std::move(module.code)});
-}
-
-Result<std::vector<std::uint32_t>> SpecializedModules::get(const KernelModule& kernel, std::uint64_t spirv_hash,
-                                                           std::span<const SpecConstant> constants, bool keep) {
-    const ModuleKey key{.spirv = spirv_hash, .constants = hash64(std::as_bytes(constants))};
-    {
-        const std::lock_guard lock(mutex_);
-        if (!std::exchange(has_read_, true)) add_file();
-        if (const auto found = modules_.find(key); found != modules_.end()) {
-            found->second.was_asked_for = true;
-            return found->second.code;
-        }
-    }
-    YOLK_TRY(std::vector<std::uint32_t> code, specialize(kernel, constants));
-    if (!keep || file_.empty()) return code;
-    const std::lock_guard lock(mutex_);
-    modules_.insert_or_assign(key, Kept{.code = code, .was_asked_for = true});
-    made_since_save_ = true;
+Result<Words> decode_module(std::span<const std::byte> file) {
+    ModuleHeader header;
+    const ModuleHeader right;
+    if (file.size() < sizeof(header)) return bad_input("it has {} bytes, too few for a header", file.size());
+    std::memcpy(&header, file.data(), sizeof(header));
+    if (header.magic != right.magic) return bad_input("it is not a file of a specialized module");
+    const auto rest = file.subspan(sizeof(header));
+    if (rest.size() % sizeof(std::uint32_t) != 0 || header.hash != hash64(rest)) return bad_input("it is torn");
+    Words code(rest.size() / sizeof(std::uint32_t));
+    if (!code.empty()) std::memcpy(code.data(), rest.data(), rest.size());
     return code;
 }
 
-Result<void> SpecializedModules::save() {
-    const std::lock_guard lock(mutex_);
-    if (file_.empty() || !made_since_save_) return {};
-    add_file();
-    std::vector<SpecializedModule> in_order;
-    for (const bool asked_for : {true, false}) {
-        for (const auto& [key, kept] : modules_)
-            if (kept.was_asked_for == asked_for) in_order.push_back({key, kept.code});
+void SpecializedModules::open(const fs::path& folder, std::uint64_t most_bytes) {
+    folder_ = folder / "specialized";
+    most_bytes_ = most_bytes;
+}
+
+fs::path SpecializedModules::file_of(std::uint64_t spirv_hash, std::span<const SpecConstant> constants) const {
+    const std::array<std::uint64_t, 2> made_of{specializer_fingerprint(), spirv_hash};
+    Hasher name;
+    name.add(std::as_bytes(std::span(made_of))).add(std::as_bytes(constants));
+    return folder_ / (name.hex() + ".bin");
+}
+
+Result<Words> SpecializedModules::get(const KernelModule& kernel, std::uint64_t spirv_hash,
+                                      std::span<const SpecConstant> constants, bool keep) {
+    if (folder_.empty()) return specialize(kernel, constants);
+    const fs::path file = file_of(spirv_hash, constants);
+    if (std::optional<Words> found = read_module(file)) return *std::move(found);
+    YOLK_TRY(Words code, specialize(kernel, constants));
+    if (!keep) return code;
+    if (write_module(file, code)) {
+        has_written_ = true;
+    } else {
+        log_warning(
+            fmt::format("The specialized module '{}' cannot be written; the next process makes it anew.", shown(file)));
     }
-    YOLK_TRY_VOID(create_folders(file_.parent_path()));
-    YOLK_TRY_VOID(write_file_atomically(file_, encode_module_file(specializer_fingerprint(), in_order)));
-    made_since_save_ = false;
-    return {};
+    return code;
+}
+
+void SpecializedModules::prune() {
+    if (!has_written_.exchange(false)) return;
+    std::vector<ModuleFile> files = files_in(folder_);
+    std::uint64_t bytes = 0;
+    for (const ModuleFile& file : files) bytes += file.bytes;
+    if (bytes <= most_bytes_) return;
+    std::ranges::sort(files, {}, &ModuleFile::used);
+    for (const ModuleFile& file : files) {
+        if (bytes <= most_bytes_ / 4 * 3) return;
+        std::error_code ignored;
+        fs::remove(file.path, ignored);
+        bytes -= file.bytes;
+    }
 }
 
 }  // namespace yolk

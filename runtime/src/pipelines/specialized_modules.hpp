@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules that were specialized by us, and the file that saves the next process from doing it again: SPIRV-Tools takes
+// Modules that were specialized by us, and the files that save the next process from doing it again: SPIRV-Tools takes
 // .1 to .4 s for a large tile (docs/adr/0008-tiles-are-unrolled-by-us.md), a driver that finds its code next to
-// nothing.
+// nothing. Each has a file of its own, so that a process reads what it needs: one file of all took each .1 s at 64 MiB.
 #pragma once
 
-#include <compare>
-#include <cstddef>
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <map>
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -18,58 +15,34 @@
 
 namespace yolk {
 
-/// A module has 10 to 300 KB. A larger file is not read; modules beyond it are not written.
-inline constexpr std::size_t kMaxModuleFileBytes = std::size_t{64} << 20U;
+/// Of the files of a folder; a module has 10 to 300 KB.
+inline constexpr std::uint64_t kMostModuleBytes = std::uint64_t{256} << 20U;
 
-/// Hashes of what is specialized and of the constants, by id.
-struct ModuleKey {
-    std::uint64_t spirv = 0;
-    std::uint64_t constants = 0;
-    auto operator<=>(const ModuleKey&) const = default;
-};
-
-struct SpecializedModule {
-    ModuleKey key;
-    std::vector<std::uint32_t> code;
-    bool operator==(const SpecializedModule&) const = default;
-};
-
-/// Header (magic, version, specializer_fingerprint(), length and XXH3 of the rest; little-endian), then the modules in
-/// their order, as many as `max_bytes` hold.
-[[nodiscard]] std::vector<std::byte> encode_module_file(std::uint64_t specializer,
-                                                        std::span<const SpecializedModule> modules,
-                                                        std::size_t max_bytes = kMaxModuleFileBytes);
-
-/// None where another specializer made them: an update is no fault. Errors (bad input, a reason for people): not such a
-/// file, another version, torn.
-[[nodiscard]] Result<std::vector<SpecializedModule>> decode_module_file(std::uint64_t specializer,
-                                                                        std::span<const std::byte> file);
-
-/// Thread-safe. What two threads ask for at once may be made twice.
+/// Thread-safe after open(). What two threads ask for at once may be made twice.
 class SpecializedModules {
    public:
-    /// From now on get() reads the file of `folder` at its first call. What is wrong with it is logged.
-    void open(const std::filesystem::path& folder);
-    /// `keep`: whether the file is to have it. Error: specialize()'s.
+    /// From now on get() reads and writes files in "specialized" in `folder`.
+    void open(const std::filesystem::path& folder, std::uint64_t most_bytes = kMostModuleBytes);
+    /// `spirv_hash`: of the kernel's code. `keep`: whether a file is to have it. What is wrong with a file is logged,
+    /// and the module is made. Error: specialize()'s.
     [[nodiscard]] Result<std::vector<std::uint32_t>> get(const KernelModule& kernel, std::uint64_t spirv_hash,
                                                          std::span<const SpecConstant> constants, bool keep);
-    /// Writes the file where modules were made since: those that were asked for first, then the others, with what other
-    /// processes have written meanwhile. Errors: Io.
-    [[nodiscard]] Result<void> save();
+    /// Where modules were written since: if all files take more than the most, removes those that nobody has used for
+    /// the longest time, down to three quarters of it.
+    void prune();
+    /// Where get() looks for a module: by a hash of the specializer, the kernel's code and the constants.
+    [[nodiscard]] std::filesystem::path file_of(std::uint64_t spirv_hash,
+                                                std::span<const SpecConstant> constants) const;
 
    private:
-    struct Kept {
-        std::vector<std::uint32_t> code;
-        bool was_asked_for = false;
-    };
-    /// The caller holds mutex_.
-    void add_file();
-
-    std::mutex mutex_;
-    std::filesystem::path file_;  ///< empty: none
-    bool has_read_ = false;
-    bool made_since_save_ = false;
-    std::map<ModuleKey, Kept> modules_;
+    std::filesystem::path folder_;  ///< empty: none
+    std::uint64_t most_bytes_ = kMostModuleBytes;
+    std::atomic<bool> has_written_ = false;
 };
+
+/// A module's file: magic, XXH3 of the words, the words; little-endian.
+[[nodiscard]] std::vector<std::byte> encode_module(std::span<const std::uint32_t> code);
+/// Error (bad input, a reason for people): not such a file, or torn.
+[[nodiscard]] Result<std::vector<std::uint32_t>> decode_module(std::span<const std::byte> file);
 
 }  // namespace yolk
