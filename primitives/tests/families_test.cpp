@@ -32,8 +32,8 @@ TEST_P(every_family, matches_oracle_and_twin) {
     const auto& [family, driver] = GetParam();
     testing::SharedDevice& on = testing::shared_device(driver);
     const std::vector<std::string> drivers = testing::devices();
-    const auto position = static_cast<std::uint64_t>(std::ranges::find(drivers, driver) - drivers.begin());
-    expect_family_matches(on.device, on.dispatcher, *family, 1 + position);
+    const auto number = static_cast<std::uint32_t>(std::ranges::find(drivers, driver) - drivers.begin());
+    expect_family_matches(on.device, on.dispatcher, *family, number, static_cast<std::uint32_t>(drivers.size()));
 }
 
 // Not one that compares with nothing: that of a kernel which nobody has filled in.

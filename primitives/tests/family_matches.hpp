@@ -40,10 +40,16 @@ inline void expect_something_expected(const oracle::Family& family, const oracle
         << "nothing of " << family.name << " is compared with an exact twin";
 }
 
-/// `seed` draws inputs and configurations: with one of its own for each driver, two drivers run twice as many.
+/// The seed of driver `number` of `count` draws inputs and configurations: two drivers run twice as many. What GPUs
+/// take by default they share.
 inline void expect_family_matches(const Device& device, Dispatcher& dispatcher, const oracle::Family& family,
-                                  std::uint64_t seed = 1) {
-    const oracle::CheckContext context{.device = device, .dispatcher = dispatcher, .seed = seed, .configurations = 8};
+                                  std::uint32_t number = 0, std::uint32_t count = 1) {
+    const oracle::CheckContext context{.device = device,
+                                       .dispatcher = dispatcher,
+                                       .seed = std::uint64_t{number} + 1,
+                                       .configurations = 8,
+                                       .gpus_part = number + 1,
+                                       .gpus_parts = count};
     ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report, oracle::check_family(context, family));
     EXPECT_THAT(report.failures, ::testing::IsEmpty());
     EXPECT_TRUE(report.passed());

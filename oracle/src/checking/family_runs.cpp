@@ -175,8 +175,9 @@ std::vector<Batch> choose_batches(const DeviceInfo& info, const CheckContext& co
     if (once) batches = each_once(info, problems, context.seed);
     Turns turns;
     if (info.kind == DeviceKind::Cpu && !context.all_configurations && context.defaults_of_gpus) {
-        for (GpuDefault& of_gpu : defaults_of_gpus(info, family, problems, shapes))
-            batches.push_back({.problem = of_gpu.problem, .configurations = {std::move(of_gpu.configuration)}});
+        std::vector<GpuDefault> all = defaults_of_gpus(info, family, problems, shapes);
+        for (std::size_t i = context.gpus_part - 1; i < all.size(); i += context.gpus_parts)
+            batches.push_back({.problem = all[i].problem, .configurations = {std::move(all[i].configuration)}});
     }
     for (std::size_t p = 0; p < problems.size(); ++p) {
         const Configuration default_one = problems[p]->default_configuration(info);

@@ -33,6 +33,8 @@ struct CheckContext {
     bool all_configurations = false;
     /// On a CPU driver, where configurations are drawn: what plans would take by default on GPUs as well.
     bool defaults_of_gpus = true;
+    std::uint32_t gpus_part = 1;  ///< 1 ... gpus_parts: only this share of them, which drivers may share among them
+    std::uint32_t gpus_parts = 1;
     std::uint32_t part = 1;   ///< 1 ... parts: only this share of the runs; all parts together are all runs
     std::uint32_t parts = 1;  ///< the same seed and configurations give the same shares, on any device of a kind
     std::function<void(const CheckProgress&)> progress{};                              ///< told before each run
