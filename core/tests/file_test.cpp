@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "yolk/internal/core/descriptor.hpp"
+#include "yolk/internal/core/kept_file.hpp"
 #include "yolk/internal/core/text_file.hpp"
 #include "yolk/internal/core/writer_lock.hpp"
 
@@ -45,6 +46,19 @@ TEST_F(file, round_trip_and_replace) {
     EXPECT_EQ(text(path), "newer");
     EXPECT_EQ(entries(), 1U);  // no temporary left behind
 }
+TEST_F(file, kept_to_save_time_is_replaced_or_left_alone) {
+    const auto write = [](const std::filesystem::path& path, std::string_view content) {
+        return replace_file(path, std::as_bytes(std::span(content)));
+    };
+    ASSERT_TRUE(write(folder_ / "a", "old"));
+    ASSERT_TRUE(write(folder_ / "a", "newer"));
+    EXPECT_EQ(text(folder_ / "a"), "newer");
+    EXPECT_EQ(write(folder_ / "no" / "a", "x").error().native, ENOENT);
+    std::filesystem::create_directories(folder_ / "b" / "c");
+    EXPECT_FALSE(write(folder_ / "b", "x"));
+    EXPECT_EQ(entries(), 2U);  // no temporary left behind
+}
+
 TEST_F(file, empty_file) {
     ASSERT_TRUE(write_file_atomically(folder_ / "a", ""));
     EXPECT_EQ(text(folder_ / "a"), "");

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -226,9 +227,14 @@ TEST_P(faults, pipeline_cache_that_cannot_be_read_is_saved_later) {
             EXPECT_EQ(injector_.injected_into(), "vkGetPipelineCacheData");
         }
         injector_.fail_nothing();
-        EXPECT_FALSE(std::filesystem::exists(folder));
+        const auto has_cache = [&] {  // beside the folder of specialized modules
+            std::error_code none;
+            const std::filesystem::directory_iterator files(folder, none);
+            return std::any_of(begin(files), end(files), [](const auto& entry) { return entry.is_regular_file(); });
+        };
+        EXPECT_FALSE(has_cache());
         EXPECT_OK(device.save_pipeline_cache());
-        EXPECT_FALSE(std::filesystem::is_empty(folder));
+        EXPECT_TRUE(has_cache());
     }
     std::filesystem::remove_all(folder);
 }

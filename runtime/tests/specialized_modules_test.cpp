@@ -156,7 +156,8 @@ TEST_F(specialized_module_file, that_cannot_be_written_is_said_and_made) {
     SpecializedModules modules;
     modules.open(folder_);
     EXPECT_EQ(get(modules, 1), specialized(1));
-    EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("cannot be written"));
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+                HasSubstr("The next process makes this specialized module anew."));
 }
 
 TEST_F(specialized_module_file, goes_where_there_are_too_many_and_nobody_has_used_it_for_long) {

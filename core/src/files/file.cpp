@@ -17,6 +17,7 @@
 
 #include "yolk/internal/core/descriptor.hpp"
 #include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/core/kept_file.hpp"
 #include "yolk/internal/core/printable.hpp"
 
 namespace yolk {
@@ -220,6 +221,14 @@ Result<void> write_file_atomically(const std::filesystem::path& path, std::span<
 
 Result<void> write_file_atomically(const std::filesystem::path& path, std::string_view text) {
     return write_file_atomically(path, std::as_bytes(std::span(text)));
+}
+
+Result<void> replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+    YOLK_TRY(const Part part, create_part(path));
+    Result<void> written = write_all(part.file.get(), bytes, part.path);
+    if (written && ::rename(part.path.c_str(), path.c_str()) != 0) written = file_error("replace", path, errno);
+    if (!written) ::unlink(part.path.c_str());
+    return written;
 }
 
 Result<void> rename_durably(const std::filesystem::path& from, const std::filesystem::path& to) {

@@ -2,19 +2,18 @@
 #include "specialized_modules.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <system_error>
 
 #include "yolk/internal/core/file.hpp"
 #include "yolk/internal/core/hash.hpp"
+#include "yolk/internal/core/kept_file.hpp"
 #include "yolk/internal/core/printable.hpp"
 #include "yolk/internal/shaders/specialize.hpp"
 #include "yolk/log.hpp"
@@ -47,22 +46,6 @@ std::optional<Words> read_module(const fs::path& file) {
     const auto now = fs::file_time_type::clock::now();
     if (now - fs::last_write_time(file, ignored) > std::chrono::hours(24)) fs::last_write_time(file, now, ignored);
     return *std::move(code);
-}
-
-/// Readers see all of it or nothing. It need not survive a power failure: a torn file is made anew.
-bool write_module(const fs::path& file, std::span<const std::uint32_t> code) {
-    static std::atomic<std::uint32_t> number = 0;
-    const fs::path part = path_beside(file, fmt::format(".{}-{}.part", ::getpid(), ++number));
-    std::error_code failed;
-    fs::create_directories(file.parent_path(), failed);
-    const std::vector<std::byte> bytes = encode_module(code);
-    std::ofstream stream(part, std::ios::binary);
-    stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    stream.close();
-    if (stream) fs::rename(part, file, failed);
-    if (stream && !failed) return true;
-    fs::remove(part, failed);
-    return false;
 }
 
 struct ModuleFile {
@@ -124,11 +107,12 @@ Result<Words> SpecializedModules::get(const KernelModule& kernel, std::uint64_t 
     if (std::optional<Words> found = read_module(file)) return *std::move(found);
     YOLK_TRY(Words code, specialize(kernel, constants));
     if (!keep) return code;
-    if (write_module(file, code)) {
+    std::error_code ignored;  // writing says why
+    fs::create_directories(folder_, ignored);
+    if (const Result<void> written = replace_file(file, encode_module(code)); written) {
         has_written_ = true;
     } else {
-        log_warning(
-            fmt::format("The specialized module '{}' cannot be written; the next process makes it anew.", shown(file)));
+        log_warning(fmt::format("{} The next process makes this specialized module anew.", written.error().message));
     }
     return code;
 }
