@@ -30,5 +30,21 @@ TEST(elementwise_oracle, judges_every_case_tightly) {
     EXPECT_GT(judged, 15U);
 }
 
+// A bound may be infinite, and then anything is right. No element of these tables may pass by that.
+TEST(elementwise_oracle, bounds_of_rows_and_steps_are_finite) {
+    for (const Family* family : {&row_program_family(), &softmax_family(), &normalize_family(), &reduce_family(),
+                                 &optimizer_family(), &cumulative_sum_family()}) {
+        std::size_t judged = 0;
+        for (const auto& problem : family->cases(7)) {
+            for (const Expected& expected : problem->expected()) {
+                const auto is_infinite = [](const Bounded& one) { return std::isinf(one.tolerance); };
+                EXPECT_EQ(std::ranges::count_if(expected.oracle, is_infinite), 0) << problem->name();
+                judged += expected.oracle.size();
+            }
+        }
+        EXPECT_GT(judged, 100U) << family->name;
+    }
+}
+
 }  // namespace
 }  // namespace yolk::oracle

@@ -83,7 +83,7 @@ class specialized_module_file : public ::testing::Test {
         modules.open(folder_);
         return modules.file_of(hash_of(unrolled_kernel()), constants_of(tile));
     }
-    /// What the file of a tile has; nothing where there is none.
+    /// The module in the file of a tile; empty where there is none.
     [[nodiscard]] Words read(std::uint32_t tile) const {
         if (!std::filesystem::exists(file(tile))) return {};
         const auto bytes = read_file(file(tile), kMostModuleBytes);

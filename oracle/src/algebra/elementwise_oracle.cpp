@@ -37,7 +37,7 @@ const ExactFunction* function_of(ElementwiseOperation operation) {
 /// An operand of what flushes to a zero of its sign.
 double operand(double x) { return std::abs(x) < kProductFloor ? std::copysign(0.0, x) : x; }
 
-/// Of a sum or difference, which is exact where an operand is infinite.
+/// A sum or difference; exact where an operand is infinite.
 Bounded sum_of(double sum) {
     if (std::isinf(sum)) return {sum, 0.0};
     return {sum, kFp32Rounding * std::abs(sum) + 2.0 * kProductFloor};

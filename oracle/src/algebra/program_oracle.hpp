@@ -21,7 +21,7 @@ namespace yolk::oracle {
 [[nodiscard]] Bounded chosen(const Bounded& condition, const Bounded& x, const Bounded& y);
 [[nodiscard]] Bounded reduced(RowOperation operation, std::span<const Bounded> row);
 
-/// The output of a program whose inputs are `given`. Infinitely far off where a step meets what is no number.
+/// The output of a program whose inputs are `given`. An element is infinitely far off if a step met no number.
 template <class Desc>
 [[nodiscard]] std::vector<Bounded> program_bounds(const Desc& desc, const reference::HostViews& given,
                                                   std::size_t count) {

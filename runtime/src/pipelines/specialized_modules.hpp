@@ -15,7 +15,7 @@
 
 namespace yolk {
 
-/// Of the files of a folder; a module has 10 to 300 KB.
+/// The most that the files of a folder take. A module has 10 to 300 KB.
 inline constexpr std::uint64_t kMostModuleBytes = std::uint64_t{256} << 20U;
 
 /// Thread-safe after open(). What two threads ask for at once may be made twice.

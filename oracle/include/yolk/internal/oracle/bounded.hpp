@@ -74,7 +74,7 @@ class Bounded::Chain {
 }
 [[nodiscard]] inline bool is_finite(const Bounded& x) { return std::isfinite(x.value); }
 [[nodiscard]] inline Bounded with_one_nan(const Bounded& x) { return x; }
-/// Of numbers that are not negative; of a reciprocal, infinitely far off where the operand may be 0.
+/// The operand is not negative. A reciprocal is infinitely far off where its operand may be 0.
 [[nodiscard]] Bounded root(const Bounded& x);
 [[nodiscard]] Bounded reciprocal(const Bounded& x);
 /// By the standard library, with the greatest slope and the error of the exact function (its header).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holding kernels against their oracles (double precision, a different algorithm) and exact twins (fp32, the kernel's
+// Holding kernels against their oracles (double precision, with bounds of errors) and exact twins (fp32, the kernel's
 // own order, the same bits). The same case tables feed the tests and `yolk check`.
 #pragma once
 

@@ -25,7 +25,7 @@ class ElementOracle {
     virtual ~ElementOracle() = default;
     [[nodiscard]] virtual std::uint64_t count() const = 0;
     [[nodiscard]] virtual ElementBits bits() const = 0;
-    /// In double, by another way than the kernel's.
+    /// In double.
     [[nodiscard]] virtual Bounded at(std::uint64_t element) const = 0;
     /// The bits of the exact twin (classes E and P); nothing for class T.
     [[nodiscard]] virtual std::optional<std::uint32_t> twin_at(std::uint64_t element) const = 0;
