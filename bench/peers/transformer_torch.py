@@ -126,9 +126,8 @@ def adam_turn(side, seconds):
 
 
 def yolk_population(options):
-    name = f"^transformer/.*{options.driver}.*/population/examples:1/"
-    rows, peak = turns.yolk_rows(options, name, options.seconds)
-    row = next(iter(rows.values()))
+    name = f"^transformer/.*{options.driver}.*/population/examples:1/real_time"
+    row, peak = turns.yolk_row(options, name, options.seconds)
     return {
         "members_per_second": row["items_per_second"],
         "unperturbed_loss": row["unperturbed_loss"],
@@ -139,8 +138,7 @@ def yolk_population(options):
 
 
 def yolk_adam(options):
-    rows, peak = turns.yolk_rows(options, f"^transformer/.*{options.driver}.*/adam/windows:{WINDOWS}/")
-    row = next(iter(rows.values()))
+    row, peak = turns.yolk_row(options, f"^transformer/.*{options.driver}.*/adam/windows:{WINDOWS}/iterations")
     return {
         "steps_per_second": 1.0 / (row["real_time"] * turns.SECONDS[row["time_unit"]]),
         "loss_before": row["loss_before"],

@@ -127,6 +127,14 @@ def yolk_rows(options, name, min_seconds=None):
     return good, peak
 
 
+def yolk_row(options, name, min_seconds=None):
+    """The one row of yolk_bench with this name. A pattern that finds another form, too, would measure both."""
+    rows, peak = yolk_rows(options, name, min_seconds)
+    if len(rows) != 1:
+        raise Failed(f"yolk_bench has {len(rows)} rows {name}: {', '.join(rows)}")
+    return next(iter(rows.values())), peak
+
+
 def in_turns(sides, rounds):
     """`sides`: callables by name, each of which returns a row or raises Failed. Every side runs once per round, so that
     what the machine does meanwhile falls on all of them; one that failed is not run again."""
