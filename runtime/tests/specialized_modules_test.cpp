@@ -211,5 +211,21 @@ TEST_F(specialized_module_file, is_of_pipelines_that_are_kept) {
     EXPECT_EQ(read(2), specialized(2));
 }
 
+// A report has what a driver would be given, which is what was kept.
+TEST_F(specialized_module_file, is_of_pipelines_whose_code_is_read) {
+    FakeDriver driver;
+    PipelineCache reading(driver.context, PipelineCapture::Code);
+    ASSERT_OK(reading.open(folder_));
+    reading.leave_out([](std::uint64_t) { return true; });
+    ASSERT_OK(reading.get(unrolled_kernel(), constants_of(1)));
+    EXPECT_EQ(read(1), specialized(1));
+    PipelineCache again(driver.context, PipelineCapture::Code);
+    ASSERT_OK(again.open(folder_));
+    again.leave_out([](std::uint64_t) { return true; });
+    ASSERT_OK(again.get(unrolled_kernel(), constants_of(1)));
+    EXPECT_EQ(again.take_reports().at(0).code, specialized(1));
+    EXPECT_EQ(file_count(), 1);
+}
+
 }  // namespace
 }  // namespace yolk

@@ -44,7 +44,8 @@ struct DeviceOptions {
     /// binds no more, for trying what such a device makes of long views. 0, or more than the limit: the limit.
     std::uint64_t max_storage_buffer_range = 0;
     /// Pipelines leave reports (Device::take_pipeline_reports). Each is then compiled anew, with flags that make it
-    /// another pipeline to the driver: neither the cache file nor a driver's cache is read or written.
+    /// another pipeline to the driver: neither the cache file nor a driver's cache is read or written. Specialized
+    /// modules are taken from the folder, and kept there, with PipelineCapture::Code.
     PipelineCapture pipeline_capture = PipelineCapture::Nothing;
 };
 

@@ -75,10 +75,10 @@ std::vector<std::byte> PipelineCache::read_file_payload() const {
 }
 
 Result<void> PipelineCache::open(const std::filesystem::path& folder) {
-    if (!folder.empty() && capture_ == PipelineCapture::Nothing) {
-        file_ = folder / pipeline_file_name(context_.info);
-        modules_.open(folder);
-    }
+    if (!folder.empty() && capture_ == PipelineCapture::Nothing) file_ = folder / pipeline_file_name(context_.info);
+    // Statistics say how long it takes to make a pipeline anew. Code is the same, made or kept.
+    const bool takes_kept = capture_ == PipelineCapture::Nothing || capture_ == PipelineCapture::Code;
+    if (!folder.empty() && takes_kept) modules_.open(folder);
     const std::vector<std::byte> payload = read_file_payload();
     saved_hash_ = payload.empty() ? 0 : hash64(payload);
     YOLK_TRY(cache_, make_driver_cache(payload));
@@ -300,8 +300,9 @@ Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, boo
     if (watch && !watch->begins(kernel.name))
         return cancelled("The kernel [{}] was not compiled, because its caller asked for an end.", kernel.name);
     const auto begin = std::chrono::steady_clock::now();
+    const bool keeps = !temporary || capture_ == PipelineCapture::Code;  // the module, for whoever compiles it
     Result<std::vector<std::uint32_t>> code =
-        code_for_driver(context_.info, modules_, kernel, key.spirv_hash, key.constants, !temporary);
+        code_for_driver(context_.info, modules_, kernel, key.spirv_hash, key.constants, keeps);
     Result<VkPipeline> compiled = VkPipeline{VK_NULL_HANDLE};
     if (!code) {
         compiled = code.error();

@@ -70,13 +70,6 @@ std::string test_name(const DeviceInfo& device) {
     return name.empty() ? "unnamed" : name;
 }
 
-/// Where the tests of a module keep specialized kernels, which are most of the start of a process (hyper: 2 of 12
-/// minutes for all); empty: nowhere. Hashes of a kernel, its constants and the specializer tell one from another.
-std::filesystem::path kernels_folder() {
-    const char* const folder = std::getenv("YOLK_TEST_KERNELS");  // NOLINT(concurrency-mt-unsafe): nothing sets it
-    return folder == nullptr ? std::filesystem::path() : std::filesystem::path(folder);
-}
-
 /// Equal devices (two GPUs of one kind) run as one: the first. Another driver's of the same name, say another version
 /// of lavapipe, gets a number.
 std::vector<TestDevice> devices_of(std::span<const DeviceInfo> infos) {
@@ -126,6 +119,13 @@ SharedDevice& opened_device(const std::string& name, MemoryPolicy policy, bool a
 }
 
 }  // namespace
+
+// They are most of the start of a process (hyper: 2 of 12 minutes for all). Hashes of a kernel, its constants and the
+// specializer tell one from another.
+std::filesystem::path kernels_folder() {
+    const char* const folder = std::getenv("YOLK_TEST_KERNELS");  // NOLINT(concurrency-mt-unsafe): nothing sets it
+    return folder == nullptr ? std::filesystem::path() : std::filesystem::path(folder);
+}
 
 const Instance& instance() {
     std::optional<Instance>& made = shared().instance;

@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,9 @@ namespace yolk::testing {
 /// Position of a device of devices() in instance().devices(). A device that is not there ends the process with a list
 /// of those that are.
 [[nodiscard]] std::uint32_t device_index(const std::string& name);
+
+/// Where specialized kernels are kept between processes ($YOLK_TEST_KERNELS); empty: nowhere.
+[[nodiscard]] std::filesystem::path kernels_folder();
 
 /// The process's one device of that name and policy, probed, with its dispatcher; made on first use, destroyed (under
 /// validation) after the last test.
