@@ -73,7 +73,9 @@ Result<double> best_rate(std::span<const std::uint32_t> workgroup_sizes, std::sp
 /// fp32, or dot products of four signed bytes.
 Result<double> measure_lanes(const Device& device, Dispatcher& dispatcher, bool integer_dot,
                              std::chrono::steady_clock::time_point until) {
-    constexpr std::array kWorkgroupSizes{8U, 64U, 256U};
+    // CPU drivers reach the same in each: SwiftShader 26.7 to 27.0 G operations/s, lavapipe 42.1 to 42.6.
+    constexpr std::array kWorkgroupSizes{64U, 8U, 256U};
+    const auto workgroup_sizes = std::span(kWorkgroupSizes).first(device.info().kind == DeviceKind::Cpu ? 1 : 3);
     constexpr std::array kChains{4U, 8U, 10U, 12U, 16U};
     const std::uint32_t invocations = invocations_for(device);
     const std::uint32_t iterations = integer_dot ? dot_iterations_for(device) : iterations_for(device);
@@ -94,7 +96,7 @@ Result<double> measure_lanes(const Device& device, Dispatcher& dispatcher, bool 
                  }));
         return multiply_adds * invocations * static_cast<double>(steps) / seconds;
     };
-    return best_rate(kWorkgroupSizes, kChains, until, one_rate);
+    return best_rate(workgroup_sizes, kChains, until, one_rate);
 }
 
 /// Workgroups of one, two and eight subgroups; more sums than eight fragments do not fit into registers.
