@@ -27,7 +27,8 @@ using testing::expect_error;
 class block_windows : public testing::DeviceTest {
    protected:
     [[nodiscard]] Result<Device> device_that_binds(std::uint64_t limit) const {
-        return Device::create(testing::instance(), device().info().index, {.max_storage_buffer_range = limit});
+        return Device::create(testing::instance(), device().info().index,
+                              {.pipeline_cache_folder = testing::kernels_folder(), .max_storage_buffer_range = limit});
     }
 };
 YOLK_FOR_EACH_DEVICE(block_windows);

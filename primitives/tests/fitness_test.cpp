@@ -266,8 +266,9 @@ TEST_P(fitness, sorted_ranks_do_not_depend_on_the_configuration_nor_on_earlier_s
 }
 
 TEST_P(fitness, sorted_ranks_do_not_depend_on_where_long_work_is_cut) {
-    ASSERT_OK_AND_ASSIGN(const Device impatient,
-                         Device::create(testing::instance(), device().info().index, {.max_submission_cost = 1}));
+    ASSERT_OK_AND_ASSIGN(const Device impatient, Device::create(testing::instance(), device().info().index,
+                                                                {.pipeline_cache_folder = testing::kernels_folder(),
+                                                                 .max_submission_cost = 1}));
     ASSERT_OK_AND_ASSIGN(Dispatcher its_dispatcher, Dispatcher::create(impatient));
     const std::vector<float> scores = scores_of_kind("any bits", 1030);
     const FitnessDesc desc{.rule = FitnessRule::CentredRank, .config = FitnessConfig{.workgroup_size = 4}};

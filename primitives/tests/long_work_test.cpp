@@ -23,8 +23,9 @@ class long_work : public testing::DeviceTest {};
 YOLK_FOR_EACH_DEVICE(long_work);
 
 TEST_P(long_work, of_every_kernel_is_cut_without_a_trace) {
-    ASSERT_OK_AND_ASSIGN(const Device impatient,
-                         Device::create(testing::instance(), device().info().index, {.max_submission_cost = kLittle}));
+    ASSERT_OK_AND_ASSIGN(const Device impatient, Device::create(testing::instance(), device().info().index,
+                                                                {.pipeline_cache_folder = testing::kernels_folder(),
+                                                                 .max_submission_cost = kLittle}));
     ASSERT_OK_AND_ASSIGN(Dispatcher dispatcher, Dispatcher::create(impatient));
     for (const oracle::Family* family : oracle::families()) {
         // Pipelines belong to a device, and these families' take long to make; a test of their own is below.
@@ -54,8 +55,9 @@ oracle::Problems heaviest_cases(std::uint64_t seed) {
 }
 
 TEST_P(long_work, of_the_slow_ones_is_cut_without_a_trace) {
-    ASSERT_OK_AND_ASSIGN(const Device impatient,
-                         Device::create(testing::instance(), device().info().index, {.max_submission_cost = kLittle}));
+    ASSERT_OK_AND_ASSIGN(const Device impatient, Device::create(testing::instance(), device().info().index,
+                                                                {.pipeline_cache_folder = testing::kernels_folder(),
+                                                                 .max_submission_cost = kLittle}));
     ASSERT_OK_AND_ASSIGN(Dispatcher dispatcher, Dispatcher::create(impatient));
     for (const auto cases :
          {&heaviest_cases<oracle::matmul_family>, &heaviest_cases<oracle::perturbed_linear_family>,
@@ -83,7 +85,8 @@ TEST_P(long_work, is_more_submissions_on_a_device_that_takes_little) {
                                 .configurations_per_case = 1};
     const auto submissions = [&](std::uint64_t max_cost) -> Result<std::uint64_t> {
         YOLK_TRY(const Device own,
-                 Device::create(testing::instance(), device().info().index, {.max_submission_cost = max_cost}));
+                 Device::create(testing::instance(), device().info().index,
+                                {.pipeline_cache_folder = testing::kernels_folder(), .max_submission_cost = max_cost}));
         YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(own));
         YOLK_TRY_VOID(oracle::check_family(
             {.device = own, .dispatcher = dispatcher, .seed = 9, .configurations = 1, .defaults_of_gpus = false},
