@@ -247,7 +247,7 @@ def parser_of(description, kernel_tuner_repeats):
     parser.add_argument("--kernel-tuner-repeats", type=int, default=kernel_tuner_repeats,
                         help="of the best of Kernel Tuner's")  # fmt: skip
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at the same time")
-    parser.add_argument("--limit", type=int, default=3600, help="seconds for one of them")
+    parser.add_argument("--limit", type=int, default=600, help="seconds for one of them")
     parser.add_argument("--any-build", action="store_true", help="keep what another build of yolk found")
     return parser
 
