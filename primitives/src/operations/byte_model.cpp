@@ -152,6 +152,10 @@ Result<void> check_byte_model(const ByteModelDesc& desc) {
     }
     if (!desc.mean_only && desc.members % 2 != 0)
         return bad_input("[byte_model] has {} members; they come in pairs, so give an even number.", desc.members);
+    if (desc.members > desc.population) {
+        return bad_input("[byte_model] has {} members at once, of a population of {}; give at most as many.",
+                         desc.members, desc.population);
+    }
     if (std::uint64_t{desc.steps} + desc.context < desc.text_bytes) return {};
     return bad_input("The text of [byte_model] has {} bytes; a stretch takes {} and the byte after it.",
                      desc.text_bytes, std::uint64_t{desc.steps} + desc.context);
