@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <utility>
 
+#include "yolk/internal/oracle/family.hpp"
+#include "yolk/internal/oracle/named_problem.hpp"
 #include "yolk/internal/testing/device_test.hpp"
 
 namespace yolk {
@@ -40,6 +43,19 @@ TEST_P(perturbed_network, bad_descriptions_are_refused) {
     expect_refused([](auto& d) { d.config = PerturbedNetworkConfig{.rows_per_invocation = 4}; },
                    "rows_per_invocation must not exceed the rows");
     expect_refused([](auto& d) { d.members = d.rows = 0xFFFFFFFFU; }, "view of [perturbed_network]");
+}
+
+// A drawn shape found it on lavapipe 22.3: an output whose terms are all -0 is +0, for its chain begins there.
+TEST_P(perturbed_network, outputs_of_negative_zeros_are_zero) {
+    ASSERT_OK_AND_ASSIGN(
+        oracle::NamedProblem named,
+        oracle::parse_problem("perturbed_network members=33 rows=2 widths=8-1-64 rank=1 shared_input=1"));
+    oracle::Problems problems;
+    problems.push_back(std::move(named.problem));
+    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
+                         oracle::check_problems({.device = device(), .dispatcher = dispatcher(), .configurations = 2},
+                                                *named.family, problems));
+    EXPECT_THAT(report.failures, ::testing::IsEmpty());
 }
 
 TEST_P(perturbed_network, wrong_views_are_refused) {

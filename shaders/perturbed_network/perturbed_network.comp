@@ -5,7 +5,10 @@
 // Work: one invocation serves ROWS rows of a member, or of both sides of a pair, with noise that it draws once. Layers
 // are written out, so that every index into private memory is a constant. No subgroup assumption, no shared memory.
 // Exactness: every value is made as the kernels of perturbed_linear, perturbed_vector and elementwise make it, in the
-// same order: class P by their rules. With NETWORK_FAST class T: multiply-adds of layers may be fused.
+// same order: class P by their rules. A chain begins at +0, so that no sum is -0. Written out, it would begin at a
+// constant, and drivers leave out an addition to a zero that they know (lavapipe 22.3), so that terms of -0 stay it. So
+// the zero comes with the parameters; projections are operands, whose zeros are +0 in any case. With NETWORK_FAST class
+// T: multiply-adds of layers may be fused.
 // Loops (after unrolling): ROWS iterations, for each side.
 #version 460
 #extension GL_EXT_control_flow_attributes : require
@@ -158,7 +161,7 @@ float with_bias(float sum, float bias, float noise, float vector_scale) {
         }                                                                                                          \
     }                                                                                                              \
     float output##n(uint o, float vector_scale) {                                                                  \
-        float sum = 0.0;                                                                                           \
+        float sum = params.zero;                                                                                   \
         [[unroll]] for (uint i = 0u; i < in_; ++i) {                                                               \
             float weight;                                                                                          \
             if (KEEPS) weight = weights_[products + o * in_ + i];                                                  \

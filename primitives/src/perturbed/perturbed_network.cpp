@@ -174,6 +174,7 @@ void record_perturbed_network(Recorder& recorder, const BindingsOf<PerturbedNetw
         .bias1 = desc.bias_vectors[1].value,
         .bias2 = desc.bias_vectors[2].value,
         .bias3 = desc.bias_vectors[3].value,
+        .zero = 0.0F,
     };
     const bool both = desc.config->both_sides == 1;
     const std::uint64_t prepared = both ? pairs_drawn(desc.members, first_member.value, true) : desc.members;

@@ -60,6 +60,7 @@ struct Params {
     uint bias1;
     uint bias2;
     uint bias3;
+    float zero;  // +0, which the chain of an output begins with
 };
 
 ABI_END
