@@ -6,9 +6,8 @@
 // are written out, so that every index into private memory is a constant. No subgroup assumption, no shared memory.
 // Exactness: every value is made as the kernels of perturbed_linear, perturbed_vector and elementwise make it, in the
 // same order: class P by their rules. A chain begins at +0, so that no sum is -0. Written out, it would begin at a
-// constant, and drivers leave out an addition to a zero that they know (lavapipe 22.3), so that terms of -0 stay it. So
-// the zero comes with the parameters; projections are operands, whose zeros are +0 in any case. With NETWORK_FAST class
-// T: multiply-adds of layers may be fused.
+// constant, and drivers leave out an addition to a zero that they know, so that terms of -0 stay it. So the zero comes
+// with the parameters. With NETWORK_FAST class T: multiply-adds of layers may be fused.
 // Loops (after unrolling): ROWS iterations, for each side.
 #version 460
 #extension GL_EXT_control_flow_attributes : require
@@ -118,7 +117,7 @@ float multiply_add(float sum, float a, float b) {
 // Makes projections_ from units_[from ...], which are operands.
 void project(uint inputs, uint factors, uint from, float scale) {
     [[unroll]] for (uint rho = 0u; rho < RANK; ++rho) {
-        precise float sum = 0.0;
+        precise float sum = params.zero;
         [[unroll]] for (uint i = 0u; i < inputs; ++i) {
             precise float product = units_[from + i] * factors_[factors + i * RANK + rho];
             sum = sum + product;

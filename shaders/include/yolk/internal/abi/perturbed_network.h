@@ -60,7 +60,7 @@ struct Params {
     uint bias1;
     uint bias2;
     uint bias3;
-    float zero;  // +0, which the chain of an output begins with
+    float zero;  // +0, which chains begin with
 };
 
 ABI_END
