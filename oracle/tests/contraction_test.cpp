@@ -58,7 +58,7 @@ std::vector<std::string> violations(const PipelineReport& report) {
 }
 
 /// Whether a float is added to a constant zero, or subtracted from one. Drivers leave the addition out (lavapipe 22.3
-/// and RADV do), and where the other operand is -0 so is what should be +0. Chains begin at a zero that is no constant.
+/// does, and so does RADV's code). If the other operand is -0, the result is -0 and should be +0.
 bool adds_to_zero(std::span<const std::uint32_t> spirv) {
     constexpr std::size_t kHeaderWords = 5;
     constexpr std::uint32_t kTypeFloat = 22, kConstant = 43, kComposite = 44, kNull = 46, kAdd = 129, kSubtract = 131;

@@ -44,7 +44,7 @@ class ShapeDraws {
     }
     /// Nothing where the declaration does not say what is allowed, or, for half of the variants, for its default.
     [[nodiscard]] std::optional<std::string> value_of(const FieldInfo& field) {
-        if (field.is_list && !field.fallback.empty()) return std::nullopt;  // as the environment wants it
+        if (field.is_list && !field.fallback.empty()) return std::nullopt;  // the environment rules widths
         if (field.is_list) return size(field) + "-" + size(field) + "-" + size(field);
         const bool is_extent = field.role == FieldRole::Extent || field.role == FieldRole::Factor;
         if (field.role == FieldRole::Neither) return std::nullopt;  // limits of iterations and the like

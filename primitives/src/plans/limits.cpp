@@ -18,8 +18,7 @@ namespace yolk {
 namespace {
 
 constexpr std::uint32_t kRepeats = 3;
-/// Of a run that takes so long, warming up is no share worth another run: the textbook's product of 1,300 takes
-/// lavapipe ten seconds.
+/// A run this long is timed once, without a warm-up: lavapipe takes ten seconds for the textbook's product of 1,300.
 constexpr double kLongSeconds = 1.0;
 /// Long enough that a clock of microseconds is fine enough, short of the loop limits of CPU drivers. Those take 5 to 15
 /// ms for so many; four times as many took 3.4 s of every `tune` on SwiftShader.
@@ -28,7 +27,7 @@ std::uint32_t iterations_for(const Device& device) { return device.info().kind =
 /// limit took minutes.
 std::uint32_t dot_iterations_for(const Device& device) { return device.info().kind == DeviceKind::Cpu ? 8U : 2048U; }
 
-/// The shortest of kRepeats runs after one to warm up, in seconds; of long runs the first. Each is recorded anew: a
+/// The shortest of kRepeats runs after one to warm up, in seconds; a long run is not repeated. Each is recorded anew: a
 /// recording keeps the pieces that it was cut into, and a device whose pace is not known yet gets small ones.
 template <class Record>
 Result<double> best_seconds(const Device& device, Dispatcher& dispatcher, Record&& record) {
